@@ -1,0 +1,86 @@
+"""The two decorators for compiled code, and the cache behind them.
+
+``@jit`` is for helpers, ``@entry`` for the few functions that Python calls. Entries are cached on disk. Numba's own
+cache does not notice an edit in *another* file, so ours lies in a directory named by a digest of all kernel sources; an
+edit anywhere makes a new one, and those not used for a month are removed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numba
+import numpy as np
+
+MONTH = 30 * 86400
+DIGEST = hashlib.sha256(
+    b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.rglob("*.py")))
+    + numba.__version__.encode()
+    + np.__version__.encode()
+).hexdigest()[:16]
+
+
+def _user_cache() -> Path:
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return Path(os.environ["NUMBA_CACHE_DIR"])
+    if sys.platform == "win32":
+        root = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
+    elif sys.platform == "darwin":
+        root = Path.home() / "Library" / "Caches"
+    else:
+        root = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(root) / "cardems-solver"
+
+
+def _prepare_cache() -> Path | None:
+    """The directory for this version's compiled code, made if need be; None where nothing can be written."""
+    for root in (_user_cache, lambda: Path(tempfile.gettempdir()) / f"cardems-solver-{os.getuid()}"):
+        try:
+            base = root()
+            directory = base / DIGEST
+            if not directory.is_dir():
+                directory.mkdir(parents=True, exist_ok=True)
+                for old in base.iterdir():
+                    if len(old.name) == len(DIGEST) and time.time() - old.stat().st_mtime > MONTH:
+                        shutil.rmtree(old, ignore_errors=True)
+            with tempfile.TemporaryFile(dir=directory):
+                return directory
+        except (OSError, RuntimeError, AttributeError):
+            continue
+    print(
+        "cardems: no directory can be written to keep compiled code in; it is compiled anew each time", file=sys.stderr
+    )
+    return None
+
+
+CACHE = _prepare_cache()
+
+jit = numba.njit(nogil=True)
+"""For helpers: compiled into the entries that use them."""
+
+
+def entry(function: Callable) -> Callable:
+    """For functions that Python calls: cached on disk, and run without the interpreter's lock."""
+    if CACHE is None:
+        return numba.njit(nogil=True)(function)
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE)
+    try:
+        return numba.njit(nogil=True, cache=True)(function)
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def compiled(function: Callable) -> bool:
+    """Has this entry been compiled before, in this process or an earlier one?"""
+    if function.signatures:
+        return True
+    name = function.py_func.__name__
+    return CACHE is not None and any(CACHE.rglob(f"*.{name}-*.nbi"))
