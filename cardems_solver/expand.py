@@ -59,3 +59,44 @@ def expand(position: Position, rules: Rules, steps: Iterable[Step]) -> tuple[lis
         position = reference.apply(position, rules, move)
         moves.append(move)
     return moves, position
+
+
+def single_cards(position: Position, rules: Rules, moves: Iterable[Move]) -> list[Move]:
+    """The same play with every run carried card by card through cells and empty columns (FreeCell).
+
+    Raises:
+        reference.IllegalMove: a move is not legal.
+    """
+    single: list[Move] = []
+    for move in moves:
+        after = reference.apply(position, rules, move)
+        if move.count == 1:
+            single.append(move)
+        else:
+            empty = [Pile(COLUMN, i) for i, column in enumerate(position.columns) if not column]
+            cells = [Pile(CELL, i) for i, c in enumerate(position.cells) if c == EMPTY]
+            single += _carry(move.source, move.target, move.count, cells, [p for p in empty if p != move.target])
+        position = after
+    return single
+
+
+def _carry(source: Pile, target: Pile, count: int, cells: list[Pile], columns: list[Pile]) -> list[Move]:
+    """Single-card moves for a run of ``count`` cards: through the cells alone where they do, otherwise the upper part
+    to an empty column first, by the same means."""
+    if count <= len(cells) + 1:
+        parked = cells[: count - 1]
+        return (
+            [Move(source, cell) for cell in parked] + [Move(source, target)] + [Move(c, target) for c in parked[::-1]]
+        )
+    if not columns:
+        raise reference.IllegalMove(f"no room to carry {count} cards")
+    column, rest = columns[0], columns[1:]
+    lower = (1 + len(cells)) << len(rest)  # as many as can be carried once the column is taken
+    if count <= lower:
+        return _carry(source, target, count, cells, rest)
+    upper = count - lower
+    return (
+        _carry(source, column, upper, cells, rest)
+        + _carry(source, target, lower, cells, rest)
+        + _carry(column, target, upper, cells, rest)
+    )

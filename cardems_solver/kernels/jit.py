@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numba
 import numpy as np
+from numba.core.event import Event, Listener, register
 
 MONTH = 30 * 86400
 DIGEST = hashlib.sha256(
@@ -78,9 +79,22 @@ def entry(function: Callable) -> Callable:
         numba.config.CACHE_DIR = before
 
 
-def compiled(function: Callable) -> bool:
-    """Has this entry been compiled before, in this process or an earlier one?"""
-    if function.signatures:
-        return True
-    name = function.py_func.__name__
-    return CACHE is not None and any(CACHE.rglob(f"*.{name}-*.nbi"))
+class _FirstCompile(Listener):
+    """Calls back when the first function is really compiled, not when one is loaded from the cache."""
+
+    def __init__(self, callback: Callable[[], None]) -> None:
+        self.callback = callback
+        self.told = False
+
+    def on_start(self, event: Event) -> None:
+        if not self.told:
+            self.told = True
+            self.callback()
+
+    def on_end(self, event: Event) -> None:
+        pass
+
+
+def on_first_compile(callback: Callable[[], None]) -> None:
+    """Have ``callback()`` called, once, before the first function of this process is compiled."""
+    register("numba:compile", _FirstCompile(callback))
