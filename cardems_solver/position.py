@@ -123,4 +123,4 @@ class Position:
         if self.passes < 1 or (rules.passes is not None and self.passes > rules.passes):
             complaints.append(f"pass {self.passes}, but the rules allow {rules.passes}")
         if complaints:
-            raise ValueError("; ".join(complaints))
+            raise ValueError(", ".join(complaints))
