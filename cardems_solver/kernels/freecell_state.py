@@ -158,6 +158,18 @@ def safe_home(home, returns):
 
 
 @jit
+def settle(a, b, c, layout, returns):
+    """The words after every card that can go home and is safe (``safe_home``) has gone."""
+    while True:
+        z = (exposed(a, b, c, layout) | (c & ~a)) & safe_home(c & a, returns)
+        if z == U0:
+            return a, b, c
+        a |= z
+        b &= ~z
+        c |= z
+
+
+@jit
 def capacity(a, b, c, cells, to_empty):
     """How many cards can be moved as one: (1 + empty cells) x 2^(empty columns), an empty target apart."""
     free = cells - popcount(c & ~a)
