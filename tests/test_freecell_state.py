@@ -11,8 +11,18 @@ from cardems_solver import cards, reference
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.jit import jit
 from cardems_solver.position import EMPTY, Position
-from cardems_solver.rules import preset
-from tests.positions import dealt, late, walk
+from cardems_solver.rules import Rules, preset
+from tests import naive
+
+
+def walk(rng: random.Random, position: Position, rules: Rules, steps: int) -> Position:
+    """Where a random walk ends."""
+    for _ in range(steps):
+        moves = reference.legal_moves(position, rules)
+        if not moves:
+            break
+        position = reference.apply(position, rules, rng.choice(moves))
+    return position
 
 
 @jit
@@ -50,9 +60,9 @@ def test_successors_are_the_references(cells, returns):
     rules = preset("freecell").with_options(cells=cells, foundation_return=returns)
     for number in range(40):
         if number % 2:
-            origin = late(generator, cells, generator.randint(1, 40))
+            origin = naive.late_position(rules, generator, generator.randint(1, 40))
         else:
-            origin = walk(generator, dealt(generator, cells), rules, generator.choice([0, 0, 30, 200]))
+            origin = walk(generator, naive.random_deal(rules, generator), rules, generator.choice([0, 0, 30, 200]))
         layout, words = state.start(origin)
         position = origin
         assert state.decoded(words, origin).canonical() == origin.canonical()
@@ -69,7 +79,7 @@ def test_words_forget_the_names_of_columns_and_cells():
     generator = random.Random(7)
     rules = preset("freecell")
     for _ in range(50):
-        position = walk(generator, dealt(generator), rules, 60)
+        position = walk(generator, naive.random_deal(rules, generator), rules, 60)
         columns, places = list(position.columns), list(position.cells)
         generator.shuffle(columns)
         generator.shuffle(places)
@@ -105,7 +115,7 @@ def test_safe_cards_by_the_rule_in_words(returns):
 
 
 def test_kernels_return_no_floats():
-    layout, words = state.start(dealt(random.Random(1)))
+    layout, words = state.start(naive.random_deal(preset("freecell"), random.Random(1)))
     a, b, c = words
     out = np.zeros(state.MAX_MOVES, np.uint16)
     state.list_moves(a, b, c, layout, 4, 1, 1, out)

@@ -212,9 +212,7 @@ class Search:
         """The solution found."""
         depth = int(self.marks[self.counts[GOAL], 1])
         steps = np.zeros((depth + 52, 2), np.int64)
-        n = trace(
-            self.counts[GOAL], self.start, self.returns, self.layout, self.words, self.links, self.marks, steps
-        )
+        n = trace(self.counts[GOAL], self.start, self.returns, self.layout, self.words, self.links, self.marks, steps)
         return [(int(card), int(destination)) for card, destination in steps[:n]]
 
 
