@@ -1,6 +1,7 @@
 """Best-first search over FreeCell positions, every one of them: finds a solution or proves that there is none.
 
-Single-card moves only (moves of runs are made of them), each followed by all safe moves home (``freecell_state.settle``).
+Single-card moves only (moves of runs are made of them), each followed by all safe moves home
+(``freecell_state.settle``).
 Positions wait in a bucket queue by a score that guides the search and proves nothing; when the queue runs dry, every
 position that can be reached has been expanded, and the deal cannot be won.
 
