@@ -147,7 +147,23 @@ def _default_notation(notation: str | None, as_json: bool, rules: Rules) -> str:
     return "text"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+class _Verbs(click.Group):
+    """The verbs for many deals live in a module of their own, which is loaded when they are asked for."""
+
+    elsewhere = ("batch", "stats")
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*super().list_commands(ctx), *self.elsewhere])
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in self.elsewhere:
+            return super().get_command(ctx, name)
+        from cardems_solver import cli_batch
+
+        return getattr(cli_batch, name)
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(cardems_solver.__version__, prog_name="cardems")
 def main() -> None:
     """Solve FreeCell, Klondike and Canfield deals: can they be won, in how few moves, how, and how often?"""

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cardems_solver import cards, reference, rules
-from cardems_solver.expand import expand
+from cardems_solver.expand import expand, single_cards
 from cardems_solver.kernels import checker
 from cardems_solver.outcome import TO_CELL, TO_COLUMN, TO_FOUNDATION
-from cardems_solver.position import CELL, COLUMN, DRAW, EMPTY, FOUNDATION, Move, Position
+from cardems_solver.position import CELL, COLUMN, DRAW, EMPTY, FOUNDATION, Move, Pile, Position
 
 RULES = {
     "freecell": rules.preset("freecell"),
@@ -213,12 +213,18 @@ def test_a_false_solution_is_found_among_others():
     assert checker.check_many(*arguments, np.array([0, 2, 1], np.int8), steps, lengths) == 2
 
 
-def test_the_cards_metric_counts_a_run_card_by_card():
+@pytest.mark.parametrize("n", range(1, 14))
+def test_the_cards_metric_counts_a_run_as_it_is_carried(n):
+    game = rules.preset("freecell")
+    run = tuple(cards.card(12 - i, 2 * (i % 2)) for i in range(n))
     single = checker.new_table().single
-    assert [int(single[n, 2, 0]) for n in (1, 2, 3, 4)] == [1, 3, 5, 0]
-    # Four cards, one cell, one empty column: two onto the empty column (3), two over (3), the first two on top (3).
-    assert single[4, 1, 1] == 9
     for e in range(5):
-        for m in range(4):
-            room = min(13, (1 + e) << m)
-            assert all(single[1 : room + 1, e, m]) and not any(single[room + 1 :, e, m])
+        for m in range(6):
+            empty = ((),) * m
+            columns = ((cards.card(4, 1),), run, *empty, *((cards.card(i, 3),) for i in range(5 - m)), ())
+            position = Position(columns, (0,) * len(columns), cells=(EMPTY,) * e)
+            move = Move(Pile(COLUMN, 1), Pile(COLUMN, len(columns) - 1), n)
+            if n > (1 + e) << m:
+                assert single[n, e, m] == 0
+            else:
+                assert single[n, e, m] == len(single_cards(position, game, [move]))

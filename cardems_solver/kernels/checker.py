@@ -79,20 +79,20 @@ def rules_row(rules: Rules) -> np.ndarray:
 
 @cache
 def _single_moves() -> np.ndarray:
-    """How many single-card moves stand for one move of n cards with e free cells and m empty columns, int64[14, 9, 9].
-
-    Up to e + 1 cards go by the cells: 2n - 1. Otherwise some of them are built up on an empty column first, the others
-    go over, and they follow; how many is chosen so that it takes fewest moves. 0 where there is no room.
-    """
+    """How many single-card moves stand for one move of n cards with e free cells and m empty columns, int64[14, 9, 9];
+    0 where there is no room. The run is carried as ``expand.single_cards`` does it: by the cells alone where they do,
+    otherwise the upper part goes to an empty column first, the rest over, and the upper part on top of it."""
     moves = np.zeros((14, 9, 9), np.int64)
     for m in range(9):
         for e in range(9):
-            for n in range(1, 14):
+            for n in range(1, min(13, (1 + e) << m) + 1):
+                lower = (1 + e) << (m - 1) if m else 0
                 if n <= e + 1:
                     moves[n, e, m] = 2 * n - 1
-                elif m:
-                    ways = [(moves[j, e, m - 1], moves[n - j, e, m - 1]) for j in range(1, n)]
-                    moves[n, e, m] = min((2 * first + rest for first, rest in ways if first and rest), default=0)
+                elif n <= lower:
+                    moves[n, e, m] = moves[n, e, m - 1]
+                else:
+                    moves[n, e, m] = 2 * moves[n - lower, e, m - 1] + moves[lower, e, m - 1]
     return moves
 
 
