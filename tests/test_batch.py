@@ -34,7 +34,8 @@ def answer(number: int) -> Row:
 class Searches:
     """Stand-ins for ``chunks.first_pass`` and ``chunks.search``; ``hold`` keeps full searches from ending."""
 
-    def __init__(self, monkeypatch, hold=False, hard=is_hard):
+    def __init__(self, monkeypatch, hold=False, hard=is_hard, seconds=0.0):
+        self.seconds = seconds
         self.hold = threading.Event()
         if not hold:
             self.hold.set()
@@ -57,6 +58,7 @@ class Searches:
         self.memory = memory
         self.searched.append(number)
         progress(expanded=number)
+        time.sleep(self.seconds)
         while not self.hold.wait(0.002):
             if stop[0]:
                 return Row(f"{scheme}:{number}", "undecided", "interrupted")
@@ -115,9 +117,9 @@ def test_hard_deals_hold_nothing_up(monkeypatch, jobs):
 
 
 def test_no_more_than_the_bound_wait(monkeypatch):
-    Searches(monkeypatch, hard=lambda n: True)
+    Searches(monkeypatch, hard=lambda n: True, seconds=0.001)
     monkeypatch.setattr(batch, "LARGEST_CHUNK", 16)
-    engine = engine_for(3000, 2, waiting=20)
+    engine = engine_for(1000, 2, waiting=20)
     most = 0
     for _ in engine.blocks():
         most = max(most, engine.waiting)
