@@ -82,7 +82,12 @@ def test_solve_json_has_every_promised_field():
     assert not done.stderr
     found = json.loads(done.stdout)
     assert set(found) >= FIELDS
-    assert (found["game"], found["deal"], found["verdict"], found["metric"]) == ("freecell", "ms:1", "solvable", "moves")
+    assert (found["game"], found["deal"], found["verdict"], found["metric"]) == (
+        "freecell",
+        "ms:1",
+        "solvable",
+        "moves",
+    )
     assert found["length"] == len(found["moves"])
     again = run("verify", "freecell", found["cards"], text=" ".join(found["moves"]))
     assert again.exit_code == 0, again.stdout
@@ -146,5 +151,7 @@ def test_show_a_position_on_the_way(tmp_path: Path):
 def test_any_solution_in_single_cards():
     found = json.loads(run("solve", "freecell", "1", "--metric", "cards", "--json").stdout)
     assert found["metric"] == "cards" and found["length"] == len(found["moves"])
-    verified = json.loads(run("verify", "freecell", "1", "--metric", "cards", "--json", text=" ".join(found["moves"])).stdout)
+    verified = json.loads(
+        run("verify", "freecell", "1", "--metric", "cards", "--json", text=" ".join(found["moves"])).stdout
+    )
     assert verified["won"] and verified["length"] == found["length"]
