@@ -61,6 +61,7 @@ def header(question: Question, work: WorkList, memory: int | None) -> Header:
         "moves": question.notation,
         "version": cardems_solver.__version__,
         "deals": work.describe(),
+        "asked": work.count,
     }
 
 

@@ -14,8 +14,6 @@ from cardems_solver import cli
 from cardems_solver.cli import BadInput
 from cardems_solver.rules import Rules
 
-RESULTS = click.argument("results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False))
-
 
 def _cores() -> int:
     """The cores that this process may use."""
@@ -258,22 +256,32 @@ def batch(game: str, ranges: tuple[str, ...], **values: Any) -> None:
 
 
 def _summary_table(summary: Any) -> str:
-    """The summary for people: labels and values in two columns."""
+    """The summary for people."""
     found = summary.as_json()
+    lines = _first_facts(found)
+    if summary.waiting:
+        lines.append(("unfinished", f"{summary.waiting:,} (interrupted; counted as undecided in the interval)"))
+    if found["mean_length"] is not None:
+        lines.append(("mean length", f"{found['mean_length']:.2f} {found['metric']}"))
+    rate = f"{found['deals_per_second'] or 0:,.1f} deals/s"
+    lines.append(("time", f"{found['seconds']:,.1f} s, {rate}, {found['jobs']} jobs"))
+    return columns(lines)
+
+
+def _first_facts(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """Game, counts and win rate of a summary."""
     rules = ", ".join(f"{name.replace('_', ' ')} {_plain(value)}" for name, value in found["rules"].items())
     lines = [("game", f"{found['game']} ({rules})"), ("deals", f"{found['deals']:,}")]
     lines += [(name, f"{found[name]:,}") for name in ("solvable", "unsolvable", "undecided")]
-    if summary.waiting:
-        lines.append(("unfinished", f"{summary.waiting:,} (interrupted; counted as undecided in the interval)"))
-    bounds = summary.interval
-    if bounds is not None:
+    if found["interval"]:
+        low, high = found["interval"]
         lines.append(("win rate", f"{percent(found['win_rate'])} (all cards known)"))
-        lines.append((f"{100 * summary.confidence:g} % interval", f"{percent(bounds.low)} to {percent(bounds.high)}"))
-    if found["mean_length"] is not None:
-        lines.append(("mean length", f"{found['mean_length']:.2f} {found['metric']}"))
-    lines.append(
-        ("time", f"{found['seconds']:,.1f} s, {found['deals_per_second'] or 0:,.1f} deals/s, {found['jobs']} jobs")
-    )
+        lines.append((f"{100 * found['confidence']:g} % interval", f"{percent(low)} to {percent(high)}"))
+    return lines
+
+
+def columns(lines: list[tuple[str, str]]) -> str:
+    """Labels and texts in two columns."""
     width = max(len(label) for label, _ in lines)
     return "\n".join(f"{label:<{width}}  {text}" for label, text in lines)
 
@@ -282,7 +290,160 @@ def _plain(value: Any) -> str:
     return ("no", "yes")[value] if isinstance(value, bool) else str(value)
 
 
-@click.command()
-@RESULTS
-def stats(results: tuple[str, ...]) -> None:
-    """Tables and plots from batch results."""
+class _Stats(click.Command):
+    """``--list hardest N`` has two words: they are joined before click counts the arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        args = list(args)
+        for i, word in enumerate(args[:-1]):
+            if (word == "hardest" and args[i - 1] == "--list") or word == "--list=hardest":
+                if args[i + 1].isascii() and args[i + 1].isdigit():
+                    args[i : i + 2] = [f"{word} {args[i + 1]}"]
+                break
+        return super().parse_args(ctx, args)
+
+
+class _Listed(click.ParamType):
+    """``solvable``, ``unsolvable``, ``undecided``, or ``hardest N``."""
+
+    name = "solvable|unsolvable|undecided|hardest N"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        if isinstance(value, tuple):
+            return value
+        what, _, number = value.partition(" ")
+        if what not in ("solvable", "unsolvable", "undecided", "hardest") or (number and what != "hardest"):
+            self.fail(f"{value!r} is not {self.name}", param, ctx)
+        return what, int(number or 10)
+
+
+@click.command(cls=_Stats)
+@click.argument("results", nargs=-1, required=True, type=click.Path(dir_okay=False))
+@click.option("--list", "listed", type=_Listed(), help="Print deal names, which the other commands accept.")
+@click.option("--compare", is_flag=True, help="Compare two files on the deals that both have.")
+@click.option("--plot", type=click.Path(dir_okay=False), metavar="FILE", help="Draw a picture: FILE.png or FILE.svg.")
+@click.option(
+    "--confidence", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.95, show_default=True
+)
+@click.option("--json", "as_json", is_flag=True, help="JSON: an object a file, or one for a comparison or a list.")
+def stats(results: tuple[str, ...], listed: tuple[str, int] | None, compare: bool, plot: str | None, **values: Any):
+    """Tables and plots from batch results.
+
+    RESULTS are files that `batch --out` wrote. Several of one kind are also counted together, each deal once.
+    """
+    from cardems_solver import stats as statistics
+    from cardems_solver.results import ResultsError
+
+    confidence, as_json = values["confidence"], values["as_json"]
+    if compare and (len(results) != 2 or listed):
+        raise BadInput("--compare takes two files, and no --list")
+    if plot and not plot.endswith((".png", ".svg")):
+        raise BadInput(f"{plot}: the name must end in .png or .svg")
+    try:
+        tables = [statistics.load(path) for path in results]
+        for table in tables:
+            _warn_incomplete(table)
+        if listed:
+            names = statistics.select(statistics.together(tables), *listed)
+            click.echo(json.dumps(names) if as_json else "\n".join(names), nl=bool(as_json or names))
+        elif compare:
+            found = statistics.compare(*tables)
+            click.echo(json.dumps(found) if as_json else _comparison(found))
+            if found["same_rules"] and found["differ"]:
+                click.echo("cardems: warning: the files contradict each other: the rules are the same", err=True)
+        elif as_json:
+            for table in tables:
+                click.echo(json.dumps({"file": table.name, **statistics.summary(table, confidence)}))
+        elif len(tables) == 1:
+            click.echo(columns(_facts(statistics.summary(tables[0], confidence))))
+        else:
+            click.echo(_overview(tables, confidence))
+        if plot:
+            from cardems_solver import plots
+
+            try:
+                plots.plot(tables, plot, confidence)
+            except (plots.NoMatplotlib, ValueError, OSError) as error:
+                raise BadInput(str(error)) from None
+            click.echo(f"{plot} written", err=True)
+    except ResultsError as error:
+        raise BadInput(str(error)) from None
+
+
+def _warn_incomplete(table: Any) -> None:
+    asked = table.header.get("asked")
+    if asked is not None and len(table) < asked:
+        click.echo(
+            f"cardems: warning: {table.name} has {len(table):,} of {asked:,} deals; those that are missing may be the"
+            " hard ones, so its win rate is not to be trusted",
+            err=True,
+        )
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _facts(found: dict[str, Any]) -> list[tuple[str, str]]:
+    """What ``stats.summary`` found, as labels and texts."""
+    lines = _first_facts(found)
+    if found["length"]:
+        spread = found["length"]
+        proved = f", {found['optimal']:,} proved the fewest" if found["optimal"] else ""
+        text = f"mean {spread['mean']:.2f}, median {spread['median']:g}, 99 % {spread['p99']:g}, max {spread['max']:g}"
+        lines.append(("length", f"{text} {found['metric']}{proved}"))
+    for label, key in (("positions a deal", "expanded"), ("seconds a deal", "seconds_a_deal")):
+        if spread := found[key]:
+            lines.append((label, ", ".join(f"{name} {_number(value)}" for name, value in spread.items())))
+    lines.append(("seconds in all", f"{found['seconds']:,.1f} (of all workers together)"))
+    if pay := found["pay"]:
+        mean = "" if pay["mean"] is None else f"{pay['mean']:.2f}, "
+        unknown = f" ({pay['not_known']:,} deals not known)" if pay["not_known"] else ""
+        lines.append(("pay for 50 staked", f"{mean}{pay['interval'][0]:.2f} to {pay['interval'][1]:.2f}{unknown}"))
+    return lines
+
+
+def _overview(tables: list[Any], confidence: float) -> str:
+    """Several files, a line each, and all together where they are of one kind."""
+    from cardems_solver import stats as statistics
+    from cardems_solver.results import ResultsError
+
+    rows = [
+        ("file", "game", "deals", "solvable", "unsolvable", "undecided", "win rate", f"{100 * confidence:g} % interval")
+    ]
+    listed = list(tables)
+    try:
+        listed.append(statistics.together(tables))
+    except ResultsError as error:
+        click.echo(f"cardems: not counted together: {error}", err=True)
+    for table in listed:
+        found = statistics.summary(table, confidence)
+        bounds = found["interval"] or (None, None)
+        counts = [f"{found[name]:,}" for name in ("deals", "solvable", "unsolvable", "undecided")]
+        spread = f"{percent(bounds[0])} to {percent(bounds[1])}"
+        rows.append((table.name, found["game"], *counts, percent(found["win_rate"]), spread))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    aligned = ("<", "<", ">", ">", ">", ">", ">", ">")
+    return "\n".join(
+        "  ".join(f"{cell:{align}{width}}" for cell, align, width in zip(row, aligned, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _comparison(found: dict[str, Any]) -> str:
+    first, second = found["files"]
+    lines = [f"{item['deal']}  {item['verdicts'][0]}  {item['verdicts'][1]}" for item in found["differ"]]
+    facts = [
+        ("first", first),
+        ("second", second),
+        ("common deals", f"{found['common']:,}"),
+        ("solvable in both", f"{found['both_solvable']:,}"),
+        ("only in the first", f"{found['only_first']:,}"),
+        ("only in the second", f"{found['only_second']:,}"),
+        ("unsolvable in both", f"{found['neither']:,}"),
+        ("undecided in either", f"{found['undecided']:,} (left out)"),
+        ("McNemar's exact test", "no deal differs" if found["p_value"] is None else f"p = {found['p_value']:.3g}"),
+    ]
+    if found["mean_lengths"]:
+        facts.append(("mean lengths", "{:.2f} and {:.2f}, where both have one".format(*found["mean_lengths"])))
+    return "\n".join([*lines, columns(facts)])
