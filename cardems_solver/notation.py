@@ -479,20 +479,25 @@ def _text_moves(lines: list[str]) -> list[str]:
 
 
 def _moves_among_prose(lines: list[str], pattern: re.Pattern) -> list[str]:
-    """The tokens of the lines that hold moves. A line without a move, or with words among its moves, is prose; in any
-    other line every token must be a move, and what is not is left in for the reader to refuse."""
+    """The tokens of the lines that hold moves, perhaps after a label (``Moves:``).
+
+    A line of a board is none, nor one with words among its tokens, nor one without a move after a label. In any other
+    line every token must be a move, and what is not is left in for the reader to refuse.
+    """
     tokens = []
     for line in filter(None, lines):
         words = line.split()
         if _LABEL.match(line) and _is_board(line):
             continue
+        labels = []
         while words and not pattern.fullmatch(words[0]) and re.fullmatch("(?i)moves?|solution|.*:", words[0]):
-            words.pop(0)
+            labels.append(words.pop(0).lower().rstrip(":"))
         words = [word for word in words if not re.fullmatch(r"[0-9]+[.)]", word)]
         others = [word for word in words if not pattern.fullmatch(word)]
-        if any(re.search("[A-Za-z]{3}", word) for word in others):
-            continue
-        if len(others) == len(words) and (_is_board(line) or not re.search("[A-Za-z0-9]", line)):
-            continue
+        if others:
+            prose = any(re.search("[A-Za-z]{3}", word) for word in others)
+            labelled = len(others) == len(words) and not {"move", "moves", "solution"}.issuperset(labels)
+            if prose or labelled or _is_board(line) or not re.search("[A-Za-z0-9]", line):
+                continue
         tokens += words
     return tokens

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cardems_solver import deals, notation, reference
+from cardems_solver import cards, deals, notation, reference
 from cardems_solver.formats import read_position, write_position
 from cardems_solver.notation import MoveError, check_notation, format_moves, parse_moves
 from cardems_solver.position import Move, Pile
@@ -144,6 +144,26 @@ def test_minimal_klondike():
     tokens = format_moves(position, KLONDIKE, moves, "minimal-klondike")
     listed = re.search("^moves (.*)$", text, re.MULTILINE)[1]
     assert "".join(tokens) == listed.replace(" ", "")
+
+
+def test_minimal_klondike_as_it_prints():
+    """Its output is a deal, a board (pairs such as KD look like moves), the moves and a line of facts."""
+    text = (DATA / "cases" / "12_kl_greenfelt_1492773577.txt").read_text()
+    position = deals.deal("greenfelt:1492773577", KLONDIKE)
+    columns = [[cards.name(c) for c in column] for column in position.columns]
+    rows = [[column[i] if i < len(column) else "  " for column in columns] for i in range(7)]
+    stock = [cards.name(c) for c in position.stock]
+    printed = [
+        "Deal: " + re.search("^deck (.*)$", text, re.MULTILINE)[1],
+        "  A        B  C  D  E",
+        "  F  G  H  I  J  K  L",
+        *("".join(f"{'+' if i == j else ' '}{name}" for j, name in enumerate(row)) for i, row in enumerate(rows)),
+        *(" " + " ".join(stock[i : i + 7]) for i in range(0, 24, 7)),
+        "Moves: " + re.search("^moves (.*)$", text, re.MULTILINE)[1],
+        "(Deal Result: Solved Foundation: 52 Moves: 130 Rounds: 7 States: 1,000 Took: 00:00:01.234)",
+        "Done 00:00:01.235",
+    ]
+    assert parse_moves("\n".join(printed), position, KLONDIKE) == parse_moves(text, position, KLONDIKE)
 
 
 @pytest.mark.parametrize("path", sorted((DATA / "solutions").glob("klondike-solver_*")), ids=lambda path: path.stem)
