@@ -520,7 +520,7 @@ def _board(position: Position, rules: Rules, everything: bool) -> str:
         if (everything and position.cells) or any(c != EMPTY for c in position.cells):
             lines.append(f"Freecells: {_names(position.cells)}")
     else:
-        lines.append(f"Talon: {_names(position.stock)}".rstrip())
+        lines.append(f"{'Stock' if everything else 'Talon'}: {_names(position.stock)}".rstrip())
         if everything:
             lines.append(f"Waste: {_names(position.waste)}".rstrip())
             if position.passes > 1:

@@ -1,12 +1,10 @@
-"""What all tests share: the data directory."""
+"""What all tests share: property tests have no deadline, since the machine may be busy with other work.
 
-from pathlib import Path
+``pytest --hypothesis-profile thorough`` tries twenty times as many examples.
+"""
 
-import pytest
+from hypothesis import settings
 
-DATA = Path(__file__).parent.parent / "data"
-
-
-@pytest.fixture
-def data() -> Path:
-    return DATA
+settings.register_profile("default", deadline=None)
+settings.register_profile("thorough", deadline=None, max_examples=2000)
+settings.load_profile("default")

@@ -138,7 +138,7 @@ def test_solvitaire_seed_1():
 # --- Round trips ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(positions(), st.sampled_from(formats.FORMATS))
 def test_round_trip(found, layout):
     rules, position = found
@@ -158,7 +158,7 @@ def test_round_trip(found, layout):
         assert read_position(text.encode("utf-16"), rules) == position
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(positions())
 def test_one_line_is_a_deal_argument(found):
     rules, position = found
@@ -332,7 +332,7 @@ def test_words_out_of_place(words, rules):
     read_or_refuse(" ".join(words), rules)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(positions(), st.sampled_from(formats.FORMATS), st.data())
 def test_damaged_positions(found, layout, data):
     """A written position with a bit cut out and a bit put in is another good position or refused."""
@@ -429,7 +429,7 @@ def test_write_refuses():
 
 
 @pytest.mark.skipif(not shutil.which("fc-solve"), reason="fc-solve is not installed")
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(positions([FREECELL]))
 def test_fc_solve_reads_what_is_written(found):
     """The position that fc-solve prints first, with columns in an order of its own, is the one it was given."""

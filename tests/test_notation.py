@@ -35,7 +35,7 @@ def as_printed(tokens, name):
 # --- Round trips ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(games())
 def test_round_trip(game):
     rules, position, moves = game
@@ -51,7 +51,7 @@ def test_round_trip(game):
         assert parse_moves(json.dumps(tokens), position, rules) == moves
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(games(), st.data())
 def test_damaged_lists_name_a_move(game, data):
     """A list with a token changed is another legal list, or the error names the place."""
