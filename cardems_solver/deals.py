@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import factorial
 from pathlib import Path
 from typing import NamedTuple
@@ -310,12 +311,11 @@ def lay_out(deck: Sequence[Card], rules: Rules) -> Position:
         columns = tuple(deck[n * (n + 1) // 2 :][: n + 1] for n in range(7))
         return Position(columns, tuple(range(7)), stock=deck[28:])
     base = deck[0]
-    foundations = [0, 0, 0, 0]
-    foundations[cards.suit(base)] = 1
+    hearts, diamonds, clubs, spades = (int(cards.suit(base) == suit) for suit in range(4))
     return Position(
         tuple((c,) for c in deck[14:18]),
         (0,) * 4,
-        foundations=tuple(foundations),
+        foundations=(hearts, diamonds, clubs, spades),
         base=cards.rank(base),
         reserve=deck[1:14],
         stock=deck[18:],
@@ -355,14 +355,15 @@ def exact_number(position: Position, rules: Rules) -> int:
 # --- Ranges of deals ------------------------------------------------------------------------------------------------
 
 
-class DealRange(NamedTuple):
+@dataclass(frozen=True)
+class DealRange:
     """The deals ``scheme:first`` to ``scheme:last``, both included."""
 
     scheme: str
     first: int
     last: int
 
-    def __iter__(self) -> Iterator[int]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[int]:
         return iter(range(self.first, self.last + 1))
 
     @property

@@ -148,17 +148,14 @@ def _position(
     **rest: Any,
 ) -> Position:
     """A position with as many columns and cells as the game has (more only where cards lie in them)."""
-    columns = [tuple(column) for column in columns]
-    face_down, cells = list(face_down), list(cells)
-    while len(columns) > rules.columns and not columns[-1]:
-        columns.pop()
-    columns += [()] * (rules.columns - len(columns))
-    face_down = (face_down + [0] * len(columns))[: len(columns)]
-    while len(cells) > rules.cells and cells[-1] == EMPTY:
-        cells.pop()
+    piles, places = [tuple(column) for column in columns], list(cells)
+    piles += [()] * (rules.columns - len(piles))
+    hidden = [*face_down, *[0] * len(piles)][: len(piles)]
+    while len(places) > rules.cells and places[-1] == EMPTY:
+        places.pop()
     if rules.game == "freecell":
-        cells += [EMPTY] * (rules.cells - len(cells))
-    return Position(tuple(columns), tuple(face_down), tuple(cells), **rest)
+        places += [EMPTY] * (rules.cells - len(places))
+    return Position(tuple(piles), tuple(hidden), tuple(places), **rest)
 
 
 def _from_deck(deck: Sequence[Card], rules: Rules, name: str) -> Position:
@@ -204,45 +201,39 @@ _LABELS = {
 }
 
 
+def _without_gaps(lines: list[tuple[int, str, bool]], wanted: int) -> list[tuple[int, str, bool]]:
+    """The lines that are columns. With colons an empty column is ``:``; without any, a blank line between others is
+    one, unless there are as many filled ones as the game has: then the board is merely spaced out."""
+    filled = [line for line in lines if line[1].strip() or line[2]]
+    if not filled or any(colon for _, _, colon in filled) or len(filled) == wanted:
+        return filled
+    return lines[lines.index(filled[0]) : lines.index(filled[-1]) + 1]
+
+
 class _Board:
     """Reads a board: labelled lines, then a line a column."""
 
     def __init__(self, text: str, rules: Rules, name: str) -> None:
         self.rules, self.name = rules, name
         self.labelled: dict[str, tuple[int, str]] = {}
-        self.columns: list[tuple[int, str]] = []
-        """The lines with columns, numbered, blank ones between them included."""
-        self.colons = False
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        for number, line in enumerate(lines, 1):
+        lines: list[tuple[int, str, bool]] = []
+        """Those with columns: number, cards, and whether a colon goes before. Blank ones are included."""
+        for number, line in enumerate(text.replace("\r\n", "\n").replace("\r", "\n").split("\n"), 1):
             content, hash_sign, _ = line.partition("#")
             if hash_sign and not content.strip():
                 continue
             found = re.match(r"\s*([A-Za-z]*)\s*:(.*)", content)
-            label = found and _LABELS.get(found[1].lower())
-            if found and found[1] and not label:
+            if not found or not found[1]:
+                lines.append((number, found[2] if found else content, bool(found)))
+                continue
+            label = _LABELS.get(found[1].lower())
+            if not label:
                 raise DealError(f"{name}:{number}: {found[1]!r} is not a part of a board")
             if label in self.labelled:
                 raise DealError(f"{name}:{number}: {found[1]!r} for the second time")
-            if label:
-                self.labelled[label] = number, found[2]
-            elif found:
-                self.colons = True
-                self.columns.append((number, found[2]))
-            else:
-                self.columns.append((number, content))
-        if self.colons:
-            # With colons an empty column is ':', and a line without one is a column too unless it is blank.
-            texts = {number: lines[number - 1].partition("#")[0] for number, _ in self.columns}
-            self.columns = [(number, line) for number, line in self.columns if texts[number].strip()]
-        else:
-            while self.columns and not self.columns[0][1].strip():
-                self.columns.pop(0)
-            while self.columns and not self.columns[-1][1].strip():
-                self.columns.pop()
-            filled = [(number, line) for number, line in self.columns if line.strip()]
-            if len(self.columns) > rules.columns == len(filled):
-                self.columns = filled  # the board is merely spaced out
+            self.labelled[label] = number, found[2]
+        self.colons = any(colon for _, _, colon in lines)
+        self.columns = [(number, cards_there) for number, cards_there, _ in _without_gaps(lines, rules.columns)]
 
     def card(self, token: str, line: int) -> Card:
         try:
@@ -256,7 +247,8 @@ class _Board:
 
     def column(self, line: int, text: str) -> tuple[list[Card], int]:
         """The cards of a column, and how many of them are face down (in angle brackets)."""
-        column, face_down = [], 0
+        column: list[Card] = []
+        face_down = 0
         for token in _tokens(text):
             hidden = re.fullmatch("<([^<>]+)>", token)
             if hidden:
@@ -320,15 +312,11 @@ class _Board:
             if token == "-":
                 continue
             none = re.fullmatch("([HDCShdcs])-?0", token)
-            if none:
-                suit, rank = cards.SUITS.index(none[1].upper()), None
-            else:
-                top = self.card(token.replace("-", "", 1), line)
-                suit, rank = cards.suit(top), cards.rank(top)
-            if suit in tops:
-                raise DealError(f"{self.name}:{line}: two foundations of {cards.SUITS[suit]}")
-            tops[suit] = rank
-        ranks = [rank for rank in tops.values() if rank is not None]
+            top = cards.SUITS.index(none[1].upper()) if none else self.card(token.replace("-", "", 1), line)
+            if cards.suit(top) in tops:
+                raise DealError(f"{self.name}:{line}: two foundations of {cards.SUITS[cards.suit(top)]}")
+            tops[cards.suit(top)] = -1 if none else cards.rank(top)
+        ranks = [rank for rank in tops.values() if rank >= 0]
         base = 0
         if self.rules.game == "canfield":
             if "base" in self.labelled:
@@ -338,8 +326,8 @@ class _Board:
                 base = ranks[0]
             else:
                 raise DealError(f"{self.name}: a line 'Base: rank' must say on which rank the foundations start")
-        heights = [0 if tops.get(suit) is None else (tops[suit] - base) % 13 + 1 for suit in range(4)]
-        return tuple(heights), base
+        ranks = [tops.get(suit, -1) for suit in range(4)]
+        return tuple((rank - base) % 13 + 1 if rank >= 0 else 0 for rank in ranks), base
 
     def cells(self) -> list[int]:
         """The cells in their places. fc-solve prints fields of four characters, and an empty cell as a gap."""
@@ -406,7 +394,8 @@ class _Json:
     def position(self) -> Position:
         if "tableau piles" not in self.found:
             raise DealError(f"{self.name}: the JSON has no 'tableau piles'")
-        columns, face_down = [], []
+        columns: list[list[Card]] = []
+        face_down = []
         for pile in self.take("tableau piles"):
             if not isinstance(pile, list):
                 raise DealError(f"{self.name}: a tableau pile is not a list")

@@ -206,14 +206,12 @@ def _text(position: Position, move: Move, after: Position) -> str:
         if position.stock:
             return f"draw {_names(after.waste[len(position.waste) :])}"
         return f"turn the waste over, draw {_names(after.waste)}"
-    if source.kind == COLUMN:
-        taken = position.columns[source.index][-count:]
-    elif target.kind == COLUMN:
-        taken = after.columns[target.index][-1:]
+    if target.kind == COLUMN:
+        taken = after.columns[target.index][-count:]
     elif target.kind == CELL:
         taken = (after.cells[target.index],)
     else:
-        taken = (after.foundation_top(target.index),)
+        taken = after.foundation_cards(target.index)[-1:]
     notes = []
     if target.kind == COLUMN:
         below = position.columns[target.index]
@@ -280,23 +278,22 @@ def _read_text(replay: _Replay, token: str) -> None:
         waste = () if drawn[1] else replay.position.waste
         replay.draw()
         named = [cards.parse(name) for name in drawn[2].split(",")] if drawn[2] else None
-        found = replay.position.waste[len(waste) :]
-        if named is not None and tuple(named) != found:
-            raise IllegalMove(f"the cards drawn are {_names(found)}")
+        drawn_cards = replay.position.waste[len(waste) :]
+        if named is not None and tuple(named) != drawn_cards:
+            raise IllegalMove(f"the cards drawn are {_names(drawn_cards)}")
         return
     moved = _MOVED.match(token)
     if not moved:
         raise IllegalMove("not a move")
-    taken = [cards.parse(name) for name in moved[1].split(",")]
+    taken = tuple(cards.parse(name) for name in moved[1].split(","))
     suit = cards.suit(taken[0])
     source, target = _pile(moved[2], suit), _pile(moved[3], suit)
-    if source.kind == COLUMN and source.index in range(len(replay.position.columns)):
-        found = list(replay.position.columns[source.index][-len(taken) :])
-    else:
-        top = replay.top(source)
-        found = [] if top is None else [top]
-    if found and found != taken:
-        raise IllegalMove(f"{_place(source)} ends in {_names(found)}")
+    top = replay.top(source)
+    there: tuple[Card, ...] = () if top is None else (top,)
+    if source.kind == COLUMN and there:
+        there = replay.position.columns[source.index][-len(taken) :]
+    if there and there != taken:
+        raise IllegalMove(f"{_place(source)} ends in {_names(there)}")
     replay.play(source, target, len(taken))
 
 
@@ -371,7 +368,7 @@ _MACROXUE = re.compile("(?:[0-9]+:)?((?:[1-8a-g][1-8rh])+)")
 def _read_macroxue(replay: _Replay, token: str) -> None:
     """macroxue's: a cell letter counts the cards in cells, which close up; ``r`` is any cell; a move to an empty
     column takes all cards that may go."""
-    start, end = token
+    start, end = token[0], token[1]
     if start.isdigit():
         source = Pile(COLUMN, int(start) - 1)
     else:
