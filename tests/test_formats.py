@@ -438,3 +438,16 @@ def test_fc_solve_reads_what_is_written(found):
     printed = subprocess.run(command, input=write_position(position, rules, "fc-solve"), text=True, capture_output=True)
     board = re.search(r"^Foundations:.*?\n\n", printed.stdout, re.MULTILINE | re.DOTALL)
     assert read_position(board[0], rules).canonical() == position.canonical()
+
+
+def test_the_examples_of_the_documentation():
+    text = (CASES.parent.parent / "docs" / "formats.md").read_text()
+    examples = re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    assert len(examples) == 5
+    for game, example in examples:
+        rules = {"freecell": FREECELL, "klondike": KLONDIKE, "canfield": CANFIELD}[game]
+        read_position(example, rules)
+        assert load(example, rules)[1] is None
+    for name, scheme in deals.SCHEMES.items():
+        (line,) = re.findall(rf"^\| `{name}` \|.*$", text, re.MULTILINE)
+        assert all(game.capitalize() in line for game in scheme.orders)
