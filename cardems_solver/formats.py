@@ -47,23 +47,24 @@ def load(argument: str, rules: Rules) -> tuple[Position, str | None]:
     """
     if argument == "-":
         return read_position(sys.stdin.buffer.read(LARGEST + 1), rules, "standard input"), None
-    is_number = re.fullmatch("[0-9]{1,69}", argument)
+    longest_number = len(str(deals.SCHEMES["exact"].high))
+    is_number = re.fullmatch("[0-9]+", argument) and len(argument) <= longest_number
     if is_number or argument.partition(":")[0] in deals.SCHEMES:
         name = deals.deal_name(argument, rules)
         return deals.deal(name, rules), name
-    if re.fullmatch("[0-9]+", argument) or argument.lstrip().startswith("{"):
+    is_text = len(argument.split()) > 1
+    if re.fullmatch("[0-9]+|{.*", argument.strip(), re.DOTALL) and len(argument) > longest_number:
         return read_position(argument, rules, "deal"), None
     try:
         if Path(argument).exists():
             with open(argument, "rb") as file:
                 return read_position(file.read(LARGEST + 1), rules, argument), None
-    except OSError as error:
-        if len(argument.split()) < 2:
-            raise DealError(f"{argument}: {error.strerror}") from None
-    except ValueError as error:
-        if isinstance(error, DealError):
-            raise
-    if len(argument.split()) >= 2:
+    except DealError:
+        raise
+    except (OSError, ValueError) as error:  # a name too long for a file, a directory, a null character
+        if not is_text:
+            raise DealError(f"{argument[:80]}: {getattr(error, 'strerror', None) or error}") from None
+    if is_text:
         return read_position(argument, rules, "deal"), None
     if re.match("[a-z-]+:", argument):
         deals.split_name(argument, rules)
