@@ -53,7 +53,8 @@ def load(argument: str, rules: Rules) -> tuple[Position, str | None]:
         name = deals.deal_name(argument, rules)
         return deals.deal(name, rules), name
     is_text = len(argument.split()) > 1
-    if re.fullmatch("[0-9]+|{.*", argument.strip(), re.DOTALL) and len(argument) > longest_number:
+    is_deck = re.fullmatch("[0-9]+", argument.strip()) and len(argument) > longest_number
+    if is_deck or argument.lstrip().startswith("{"):
         return read_position(argument, rules, "deal"), None
     try:
         if Path(argument).exists():
