@@ -1,0 +1,357 @@
+"""Canfield, solvable or not: best-first search over the positions of ``canfield_state`` until one is won or none is
+left.
+
+Every position is stored once, exactly, and expanded once, those first that look nearest to a win. So an end without a
+win proves that there is none, and that no more cards can reach the foundations than in the best position met.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U0, U1, bit, popcount
+from cardems_solver.kernels.canfield_moves import settled, successors
+from cardems_solver.kernels.canfield_replay import replay
+from cardems_solver.kernels.canfield_state import (
+    BASE,
+    MAX_MOVES,
+    NOWHERE,
+    PRUNE_ALL,
+    STOCK_BITS,
+    build_table,
+    empty_table,
+    height,
+    packed,
+    start_of,
+    turnings,
+    unpacked,
+)
+from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.table import find, grown, rehash
+from cardems_solver.limits import MEMORY, Limits
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
+from cardems_solver.position import Position
+from cardems_solver.rules import Rules
+
+BUCKETS = 256
+COUNT, EXPANDED, GENERATED, MOST, WON, BEST = range(6)
+"""What ``Store.control`` holds: positions stored, expanded, generated; the most cards home in any; the number of a won
+one, or -1; the lowest bucket that may hold any."""
+OPEN, DONE, POOL_FULL, INDEX_FULL = range(4)
+_U34, _U56, _HEIGHTS = np.uint64(34), np.uint64(56), np.uint64(0xFFFF)
+
+
+class Store(NamedTuple):
+    """The arrays of a search.
+
+    Attributes:
+        words: uint64[n, 3], the positions.
+        parents: int32[n], from which position each was first met, -1 for the start.
+        moves: int32[n], and by which event (see ``successors``).
+        queue: int32[n], the next position in the same bucket, or -1.
+        slots: uint32[2^k], the index (see ``table``).
+        buckets: int32[BUCKETS], the first position in each bucket, or -1.
+        control: int64[6].
+    """
+
+    words: np.ndarray
+    parents: np.ndarray
+    moves: np.ndarray
+    queue: np.ndarray
+    slots: np.ndarray
+    buckets: np.ndarray
+    control: np.ndarray
+
+
+@jit
+def home_count(b):
+    heights = (b >> _U34) & _HEIGHTS
+    return height(heights, 0) + height(heights, 1) + height(heights, 2) + height(heights, 3)
+
+
+@jit
+def score(b, home):
+    """How far from a win a position looks; the lower the sooner it is expanded."""
+    reserve = np.int64(b >> _U56)
+    left = popcount(b & STOCK_BITS)
+    on_columns = 52 - home - left - reserve
+    return (4 * reserve + 2 * left + on_columns) >> 1
+
+
+@jit
+def _add(store, a, b, c, parent, move):
+    """Store and queue a position unless it is known."""
+    words, parents, moves, queue, slots, buckets, control = store
+    at = find(slots, words, a, b, c)
+    if at >= 0:
+        return
+    n = control[COUNT]
+    slots[-1 - at] = n + 1
+    words[n, 0], words[n, 1], words[n, 2] = a, b, c
+    parents[n] = parent
+    moves[n] = move
+    control[COUNT] = n + 1
+    home = home_count(b)
+    if home > control[MOST]:
+        control[MOST] = home
+        if home == 52:
+            control[WON] = n
+    s = score(b, home)
+    queue[n] = buckets[s]
+    buckets[s] = n
+    control[BEST] = min(control[BEST], s)
+
+
+@jit
+def _begin(table, store, start):
+    """Put the settled start into the store, whose index must hold zeros."""
+    went = np.empty(1, np.int64)
+    store.buckets[:] = -1
+    store.control[:] = 0
+    store.control[WON] = -1
+    store.control[BEST] = BUCKETS
+    bases, turns, left, heights, drawn, reserve = unpacked(start[0], start[1])
+    bases, second, left, heights, drawn, reserve = settled(
+        table, bases, start[2], left, heights, drawn, turns, reserve, went
+    )
+    a, b = packed(table, bases, turns, left, heights, drawn, reserve)
+    _add(store, a, b, second, -1, 0)
+
+
+@jit
+def _search(table, store, budget):
+    """Expand up to ``budget`` positions. Returns OPEN, DONE (won, or none left) or what is full."""
+    words, buckets, control = store.words, store.buckets, store.control
+    new_words = np.empty((MAX_MOVES, 3), np.uint64)
+    new_moves = np.empty(MAX_MOVES, np.int64)
+    went = np.empty(1, np.int64)
+    for _ in range(budget):
+        if control[WON] >= 0:
+            return DONE
+        s = control[BEST]
+        while s < BUCKETS and buckets[s] < 0:
+            s += 1
+        control[BEST] = s
+        if s == BUCKETS:
+            return DONE
+        if control[COUNT] + MAX_MOVES > words.shape[0]:
+            return POOL_FULL
+        if 2 * (control[COUNT] + MAX_MOVES) > store.slots.size:
+            return INDEX_FULL
+        here = np.int64(buckets[s])
+        buckets[s] = store.queue[here]
+        n = successors(table, words[here, 0], words[here, 1], words[here, 2], new_words, new_moves, went)
+        control[EXPANDED] += 1
+        control[GENERATED] += n
+        for i in range(n):
+            _add(store, new_words[i, 0], new_words[i, 1], new_words[i, 2], here, new_moves[i])
+    return OPEN
+
+
+@entry
+def begin(table, store, start):
+    _begin(table, store, start)
+
+
+@entry
+def search(table, store, budget):
+    return _search(table, store, budget)
+
+
+@entry
+def steps_to(table, store, start, lies_on, base, goal, steps):
+    return replay(table, start, lies_on, base, store.words, store.parents, store.moves, goal, steps)
+
+
+def new_store(rows: int, slots: int) -> Store:
+    return Store(
+        words=np.zeros((rows, 3), np.uint64),
+        parents=np.zeros(rows, np.int32),
+        moves=np.zeros(rows, np.int32),
+        queue=np.zeros(rows, np.int32),
+        slots=np.zeros(slots, np.uint32),
+        buckets=np.zeros(BUCKETS, np.int32),
+        control=np.zeros(6, np.int64),
+    )
+
+
+BYTES_PER_ROW = 24 + 3 * 4
+
+
+def _grow_pool(store: Store, rows: int) -> Store:
+    columns = {name: grown(getattr(store, name), rows) for name in ("words", "parents", "moves", "queue")}
+    return store._replace(**columns)
+
+
+def decide(position: Position, rules: Rules, limits: Limits, progress=None, prune: int = PRUNE_ALL) -> Outcome:
+    """Find a solution or prove that there is none, and then the most cards that can reach the foundations.
+
+    Args:
+        position: a deal or any later position.
+        rules: any rules of Canfield.
+        limits: when to give up.
+        progress: called now and then with ``expanded`` and ``stored``.
+        prune: which pruning rules to use (``canfield_state.PRUNE_*``).
+
+    Raises:
+        ValueError: no game of Canfield leads to the position.
+    """
+    table, start, lies_on = start_of(position, rules, prune)
+    store = new_store(2 * MAX_MOVES, 8 * MAX_MOVES)
+    begin(table, store, start)
+    reason, budget = None, 1000
+    while True:
+        status = search(table, store, budget)
+        rows, slots = len(store.words), len(store.slots)
+        if status == DONE:
+            break
+        if progress is not None and status == OPEN:
+            progress(expanded=int(store.control[EXPANDED]), stored=int(store.control[COUNT]))
+        reason = limits.exceeded(int(store.control[COUNT]))
+        if reason is not None:
+            break
+        budget = 20_000
+        if status == POOL_FULL:
+            rows *= 2
+        elif status == INDEX_FULL:
+            slots *= 2
+        if not limits.allows(BYTES_PER_ROW * rows + 4 * slots) or rows >= 1 << 31:
+            reason = MEMORY
+            break
+        if status == POOL_FULL:
+            store = _grow_pool(store, rows)
+        elif status == INDEX_FULL:
+            store = store._replace(slots=np.zeros(slots, np.uint32))
+            rehash(store.slots, store.words, store.control[COUNT])
+    won = int(store.control[WON])
+    verdict = UNDECIDED if reason is not None else SOLVABLE if won >= 0 else UNSOLVABLE
+    steps = None
+    if verdict == SOLVABLE:
+        room = np.zeros((4096, 2), np.int64)
+        n = steps_to(table, store, start, lies_on, position.base, won, room)
+        steps = [(int(card), int(destination)) for card, destination in room[:n]]
+    return Outcome(
+        verdict,
+        reason,
+        steps,
+        expanded=int(store.control[EXPANDED]),
+        generated=int(store.control[GENERATED]),
+        most_home=None if verdict == UNDECIDED else int(store.control[MOST]),
+        stored=int(store.control[COUNT]),
+        bytes=BYTES_PER_ROW * len(store.words) + 4 * len(store.slots),
+    )
+
+
+@jit
+def _dealt(deck, turns, table, start, lies_on):
+    """Set up a deal: fill the table's arrays, ``start`` and ``lies_on`` (modified in place). Returns the base rank.
+
+    deck: uint8[52], base card, reserve from the bottom, columns, stock.
+    """
+    base = np.int64(deck[0]) >> 2
+    for i in range(13):
+        table.reserve[i] = (np.int64(deck[1 + i]) - 4 * base) % 52
+    lies_on[:] = NOWHERE
+    bases = U0
+    for i in range(4):
+        card = (np.int64(deck[14 + i]) - 4 * base) % 52
+        lies_on[card] = BASE
+        bases |= bit(card)
+    for i in range(34):
+        table.stock[i] = (np.int64(deck[18 + i]) - 4 * base) % 52
+    build_table(table.in_stock, table.in_reserve, table.where, table.stock, 34, table.reserve, 13, table.reserve_top)
+    heights = U1 << np.uint64(4 * (np.int64(deck[0]) & 3))
+    start[0] = bases | (np.uint64(turns) << np.uint64(52))
+    start[1] = STOCK_BITS | (heights << _U34) | (np.uint64(13) << _U56)
+    start[2] = U0
+    return base
+
+
+@entry
+def _decide_many(decks, turns, table, room, stop, verdicts, lengths, expanded, generated, most_home, steps):
+    """See ``decide_many``. room: a store for the largest search; its index is used in part and holds zeros before and
+    after."""
+    start = np.empty(3, np.uint64)
+    lies_on = np.empty(52, np.int64)
+    for i in range(decks.shape[0]):
+        verdicts[i] = 0
+        if stop[0]:
+            continue
+        base = _dealt(decks[i], turns, table, start, lies_on)
+        slots = room.slots[: min(8192, room.slots.size)]
+        store = Store(room.words, room.parents, room.moves, room.queue, slots, room.buckets, room.control)
+        _begin(table, store, start)
+        status = OPEN
+        while True:
+            status = _search(table, store, 5000)
+            if status == INDEX_FULL and 2 * slots.size <= room.slots.size:
+                slots[:] = 0
+                slots = room.slots[: 2 * slots.size]
+                store = Store(room.words, room.parents, room.moves, room.queue, slots, room.buckets, room.control)
+                rehash(slots, room.words, room.control[COUNT])
+            elif status != OPEN or stop[0]:
+                break
+        slots[:] = 0
+        expanded[i] = room.control[EXPANDED]
+        generated[i] = room.control[GENERATED]
+        if status != DONE:
+            continue
+        won = room.control[WON]
+        most_home[i] = room.control[MOST]
+        verdicts[i] = 2
+        if won >= 0:
+            n = replay(table, start, lies_on, base, room.words, room.parents, room.moves, won, steps[i])
+            lengths[i] = n
+            verdicts[i] = 1 if n <= steps.shape[1] else 0
+
+
+def decide_many(
+    decks: np.ndarray,
+    rules: Rules,
+    max_states: int,
+    stop: np.ndarray,
+    out_verdict: np.ndarray,
+    out_length: np.ndarray,
+    out_expanded: np.ndarray,
+    out_generated: np.ndarray,
+    out_steps: np.ndarray | None = None,
+    out_most_home: np.ndarray | None = None,
+) -> None:
+    """Decide many deals in one compiled call, each with up to ``max_states`` positions stored.
+
+    Args:
+        decks: uint8[n, 52]: base card, reserve from the bottom, columns, stock (first drawn first).
+        rules: any rules of Canfield.
+        max_states: the most positions to store for a deal (rounded up to what one event can lead to).
+        stop: uint8[1]; once it is set, the deals not yet decided stay undecided.
+        out_verdict: int8[n], set to 0 undecided, 1 solvable, 2 unsolvable.
+        out_length: int32[n], the number of steps of each solution.
+        out_expanded, out_generated: int64[n].
+        out_steps: uint8[n, m, 2], the steps of each solution, or None. A row ends at its length: what follows is left
+        as
+            it was. A deal whose solution has more than m steps counts as undecided.
+        out_most_home: int8[n], for each decided deal the most cards that can reach the foundations, or None.
+    """
+    n = len(decks)
+    if out_steps is None:
+        out_steps = np.zeros((n, 1024, 2), np.uint8)
+    if out_most_home is None:
+        out_most_home = np.zeros(n, np.int8)
+    rows = max_states + MAX_MOVES
+    room = new_store(rows, 1 << int(2 * (rows + MAX_MOVES)).bit_length())
+    turns = turnings(rules, 1, 34)
+    _decide_many(
+        decks,
+        turns,
+        empty_table(rules),
+        room,
+        stop,
+        out_verdict,
+        out_length,
+        out_expanded,
+        out_generated,
+        out_most_home,
+        out_steps,
+    )

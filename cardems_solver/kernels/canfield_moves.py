@@ -1,0 +1,297 @@
+"""What can be done in a Canfield position: the positions after each event, with safe moves home made at once.
+
+An event is a card's going home, the reserve's top or a stock card (drawn to) going onto a column, one column going onto
+another, a stock card filling a space. Carrying part of a column is no event: see ``canfield_state``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U0, U1, U2, bit, lowest, popcount
+from cardems_solver.kernels.canfield_state import (
+    ANY_PARENT,
+    DECK,
+    ELSEWHERE,
+    PRUNE_MERGE,
+    PRUNE_SAFE,
+    UNLIMITED,
+    chains,
+    ends,
+    first_parents,
+    height,
+    hosts_of,
+    on_tableau,
+    packed,
+    reached,
+    roomy,
+    swap_twins,
+    unpacked,
+)
+from cardems_solver.kernels.jit import jit
+from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
+
+U34, U56, U_ANY_PARENT = np.uint64(34), np.uint64(56), np.uint64(ANY_PARENT)
+
+
+@jit
+def is_safe(heights, card):
+    """Does a card that can go home from a column or the reserve lose nothing by going at once?
+
+    Let it be x of rank k. The only use it has where it is, is to carry the two cards w of rank k - 1 and the other
+    colour. Take any line of play; we show one that has x home at once and at least as many cards home at every
+    later time (so this preserves what can be won and the most cards that can reach the foundations).
+
+    Both w are home: nothing is ever laid on x. If x does not empty a column, leave out x's move. If it does and the
+    reserve fills the column with z, the line's later moves of z from the reserve are made from that column (after
+    which the next reserve card fills it, as it lies on top of the reserve in the line); when the line moves x home or
+    onto another column, do nothing: the line then has z in the same place. Without a reserve there is a space more,
+    which need not be filled. If x is the reserve's top, the next card takes its part in the same way.
+
+    More generally, let both cards of rank k - 2 below the w be home and the w need not be, and of x's colour the other
+    card v of rank k - 2 have its next lower card home. Where the line lays a w on x it can go home instead, from the
+    same place (what it carries can only be v, which can go home first; v carries nothing that is not home). Where it
+    lays v on a w that has gone home, v goes home. Moves of cards that are home already are left out.
+    """
+    k = card >> 2
+    s = card & 3
+    other = min(height(heights, s ^ 2), height(heights, s ^ 3))
+    return other >= k or (other >= k - 1 and height(heights, s ^ 1) >= k - 2)
+
+
+@jit
+def taken_home(table, bases, heights, reserve, card):
+    """A card of the tableau or the reserve's top goes home; a column that it empties is filled from the reserve.
+    Returns bases, heights, reserve."""
+    heights += U1 << np.uint64(4 * (card & 3))
+    place = table.where[card]
+    if place >= 64 and place != ELSEWHERE and place - 64 < reserve:
+        return bases, heights, reserve - 1
+    m = bit(card)
+    if bases & m:
+        bases &= ~m
+        if reserve > 0:
+            reserve -= 1
+            bases |= bit(table.reserve[reserve])
+    return bases, heights, reserve
+
+
+@jit
+def can_go_home(table, bases, second, left, heights, reserve):
+    """The cards of the tableau that no other card lies on or, where parts of columns move, could be freed."""
+    b = left | (heights << U34) | (np.uint64(reserve) << U56)
+    tableau = on_tableau(table, b)
+    if not table.partial:
+        return ends(tableau, bases, second)
+    if table.any_space and reserve == 0:
+        if chains(tableau) < 4:
+            return tableau
+        return tableau & hosts_of(roomy(tableau, U0))
+    return tableau & hosts_of(roomy(tableau, bases))
+
+
+@jit
+def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
+    """Send home what is safe, until nothing is.
+
+    A stock card's going home is safe where it changes nothing about which others can be reached: drawing one with no
+    limit, or as the waste's top drawing one or in the last pass.
+
+    Returns bases, second, left, heights, drawn, reserve. went: int64[>= 1], modified in place: ``went[0]`` is how many
+    went home, and their cards follow as far as there is room.
+    """
+    went[0] = 0
+    if not table.prune & PRUNE_SAFE:
+        return bases, second, left, heights, drawn, reserve
+    free_stock = table.draw == 1 and turns == UNLIMITED
+    free_top = table.draw == 1 or turns == 0
+    more = True
+    while more:
+        more = False
+        free = can_go_home(table, bases, second, left, heights, reserve)
+        for s in range(4):
+            h = height(heights, s)
+            card = 4 * h + s
+            if h == 13 or not is_safe(heights, card):
+                continue
+            place = table.where[card]
+            if place < 64 and (left >> np.uint64(place)) & U1:
+                p = popcount(left & ((U2 << np.uint64(place)) - U1))
+                if not (free_stock or (free_top and p == drawn)):
+                    continue
+                left &= ~bit(place)
+                drawn = p - 1
+                heights += U1 << np.uint64(4 * s)
+            elif (free | table.reserve_top[reserve]) & bit(card):
+                bases, heights, reserve = taken_home(table, bases, heights, reserve, card)
+                second &= ~bit(card)
+            else:
+                continue
+            went[0] += 1
+            if went[0] < went.size:
+                went[went[0]] = card
+            more = True
+            break
+    return bases, second, left, heights, drawn, reserve
+
+
+@jit
+def laid(table, bases, second, card, parent):
+    """Bases and second parents after a card that was a base or not on the tableau was laid on ``parent``."""
+    bases &= ~bit(card)
+    if not table.partial and (card ^ parent) & 1:
+        second |= bit(card)
+    return bases, second
+
+
+@jit
+def filled(table, bases, reserve):
+    """Bases and number in the reserve after a column was emptied."""
+    if reserve > 0:
+        reserve -= 1
+        bases |= bit(table.reserve[reserve])
+    return bases, reserve
+
+
+@jit
+def places_for(table, room, card):
+    """Where a card can be laid in the columns, as bits of destinations; ``room`` as in ``successors``."""
+    if table.partial:
+        return ((room >> np.uint64(card)) & U1) << U_ANY_PARENT
+    m = bit(card)
+    both = first_parents(m)
+    return room & (both | swap_twins(both)) & DECK
+
+
+@jit
+def add(table, bases, second, left, heights, drawn, turns, reserve, move, words, moves, n, went):
+    """Settle a successor and append it. Returns the new number of successors."""
+    bases, second, left, heights, drawn, reserve = settled(
+        table, bases, second, left, heights, drawn, turns, reserve, went
+    )
+    words[n, 0], words[n, 1] = packed(table, bases, turns, left, heights, drawn, reserve)
+    words[n, 2] = second
+    moves[n] = move
+    return n + 1
+
+
+@jit
+def successors(table, a, b, c, words, moves, went):
+    """All positions after one event, settled.
+
+    words: uint64[MAX_MOVES, 3], moves: int64[MAX_MOVES], went: int64[>= 1]: room for them, modified in place.
+    A move is ``card | destination << 6``, the destination being the parent (ANY_PARENT where parts of columns move),
+    TO_COLUMN or TO_FOUNDATION; if one column is laid on another first, ``| (base | parent << 6 | 1 << 12) << 12``
+    besides. Returns their number.
+
+    With PRUNE_MERGE, once the reserve is gone, a column is laid on another only when a stock card needs the space.
+    Any line of play can be so changed that it holds to that: leave out the move of base b (with what lies on it) onto
+    parent p, until either the line fills a space and there is none, and then make it; or the line takes all of b's
+    cards
+    home, and then there is no need. Until then b's column stands apart and p is not covered, so all that the line
+    moves can still move: what it moves onto b's last card moves there, and if it moves the column of p, b stays where
+    it is.
+    """
+    bases, turns, left, heights, drawn, reserve = unpacked(a, b)
+    tableau = on_tableau(table, b)
+    loose = table.any_space and reserve == 0
+    n = 0
+
+    free = can_go_home(table, bases, c, left, heights, reserve)
+    top = table.reserve_top[reserve]
+    ahead = U0
+    safe = U0
+    for s in range(4):
+        h = height(heights, s)
+        if h == 13:
+            continue
+        card = 4 * h + s
+        m = bit(card)
+        ahead |= m
+        if table.prune & PRUNE_SAFE and is_safe(heights, card):
+            safe |= m
+        if (free | top) & m:
+            bases2, heights2, reserve2 = taken_home(table, bases, heights, reserve, card)
+            move = card | TO_FOUNDATION << 6
+            n = add(table, bases2, c & ~m, left, heights2, drawn, turns, reserve2, move, words, moves, n, went)
+
+    # which cards could lie on a free card, or (where only whole columns move) the free cards themselves
+    if not table.partial:
+        room = free
+    elif loose:
+        room = roomy(tableau, U0)
+    else:
+        room = roomy(tableau, bases)
+
+    if reserve > 0:
+        card = table.reserve[reserve - 1]
+        places = places_for(table, room, card)
+        while places:
+            parent = lowest(places)
+            places &= places - U1
+            bases2, second2 = laid(table, bases, c, card, parent)
+            move = card | parent << 6
+            n = add(table, bases2, second2, left, heights, drawn, turns, reserve - 1, move, words, moves, n, went)
+    if reserve > 0 or not table.prune & PRUNE_MERGE:
+        candidates = bases
+        while candidates:
+            card = lowest(candidates)
+            candidates &= candidates - U1
+            places = places_for(table, room, card)
+            while places:
+                parent = lowest(places)
+                places &= places - U1
+                bases2, second2 = laid(table, bases, c, card, parent)
+                bases2, reserve2 = filled(table, bases2, reserve)
+                move = card | parent << 6
+                n = add(table, bases2, second2, left, heights, drawn, turns, reserve2, move, words, moves, n, went)
+
+    columns = chains(tableau) if loose else popcount(bases)
+    now, later = reached(table, popcount(left), drawn, turns)
+    fewer_turns = turns if turns == UNLIMITED else turns - 1
+    p = 0
+    todo = left
+    while todo:
+        place = lowest(todo)
+        todo &= todo - U1
+        p += 1
+        if ((now | later) >> np.uint64(p)) & U1 == U0:
+            continue
+        turns2 = turns if (now >> np.uint64(p)) & U1 else fewer_turns
+        card = table.stock[place]
+        m = bit(card)
+        left2 = left & ~bit(place)
+        if ahead & m:
+            heights2 = heights + (U1 << np.uint64(4 * (card & 3)))
+            move = card | TO_FOUNDATION << 6
+            n = add(table, bases, c, left2, heights2, p - 1, turns2, reserve, move, words, moves, n, went)
+            if safe & m:
+                continue
+        places = places_for(table, room, card)
+        on_parent = places != U0
+        while places:
+            parent = lowest(places)
+            places &= places - U1
+            bases2, second2 = laid(table, bases, c, card, parent)
+            move = card | parent << 6
+            n = add(table, bases2, second2, left2, heights, p - 1, turns2, reserve, move, words, moves, n, went)
+        if reserve > 0 or (loose and on_parent):
+            continue
+        move = card | TO_COLUMN << 6
+        if columns < 4:
+            n = add(table, bases | m, c, left2, heights, p - 1, turns2, reserve, move, words, moves, n, went)
+        elif table.prune & PRUNE_MERGE and not loose:
+            candidates = bases
+            while candidates:
+                base = lowest(candidates)
+                candidates &= candidates - U1
+                places = places_for(table, room, base)
+                while places:
+                    parent = lowest(places)
+                    places &= places - U1
+                    bases2, second2 = laid(table, bases, c, base, parent)
+                    both = move | (base | parent << 6 | 1 << 12) << 12
+                    n = add(
+                        table, bases2 | m, second2, left2, heights, p - 1, turns2, reserve, both, words, moves, n, went
+                    )
+    return n

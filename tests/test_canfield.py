@@ -1,0 +1,244 @@
+"""Canfield's kernels held against the reference: positions, verdicts, solutions, the most cards that can go home."""
+
+import csv
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from cardems_solver import cards, deals, reference
+from cardems_solver.expand import expand
+from cardems_solver.kernels import canfield, canfield_moves, canfield_state, checker, dealing
+from cardems_solver.kernels.canfield_state import PRUNE_ALL
+from cardems_solver.kernels.jit import entry
+from cardems_solver.limits import STATES, Limits
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
+from cardems_solver.position import Position
+from cardems_solver.rules import PRESETS, Rules
+from tests import naive
+
+WHOLE = PRESETS["canfield"]
+PARTIAL = WHOLE.with_options(partial_runs=True)
+ANY = PARTIAL.with_options(spaces="any")
+VARIANTS = {
+    "canfield": WHOLE,
+    "partial": PARTIAL,
+    "any": ANY,
+    "draw-one": WHOLE.with_options(draw=1),
+    "draw-two-any": ANY.with_options(draw=2),
+    "one-pass": WHOLE.with_options(passes=1),
+    "two-passes": PARTIAL.with_options(passes=2),
+    "draw-one-two-passes": ANY.with_options(draw=1, passes=2),
+}
+
+
+@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS.keys())
+def rules(request) -> Rules:
+    return request.param
+
+
+def late_position(rules: Rules, rng: random.Random) -> Position:
+    """A random late position, two times in three one that is likely lost: little in the stock, and a reserve with the
+    cards that are needed first deep down."""
+    if rng.random() < 0.3:
+        return naive.late_position(rules, rng, rng.randint(4, 11))
+    position = naive.late_position(rules, rng, rng.randint(8, 19))
+    held = [*sum(position.columns, ()), *position.reserve, *position.stock, *position.waste]
+    rng.shuffle(held)
+    columns = tuple((held.pop(),) for _ in range(4))
+    in_stock = max(rng.randint(0, 4), len(held) - 13)
+    stock, reserve = held[:in_stock], held[in_stock:]
+    reserve.sort(key=lambda c: (cards.rank(c) - position.base) % 13 + rng.uniform(0, 6))
+    drawn = rng.randint(0, len(stock))
+    return replace(
+        position, columns=columns, reserve=tuple(reserve), stock=tuple(stock[drawn:]), waste=tuple(stock[:drawn])
+    )
+
+
+@entry
+def _successors(table, words, new_words, moves, went):
+    return canfield_moves.successors(table, words[0], words[1], words[2], new_words, moves, went)
+
+
+@entry
+def _settled(table, words, went):
+    bases, turns, left, heights, drawn, reserve = canfield_state.unpacked(words[0], words[1])
+    bases, second, left, heights, drawn, reserve = canfield_moves.settled(
+        table, bases, words[2], left, heights, drawn, turns, reserve, went
+    )
+    words[0], words[1] = canfield_state.packed(table, bases, turns, left, heights, drawn, reserve)
+    words[2] = second
+
+
+def levels(position: Position, rules: Rules, prune: int, depth: int) -> list[set[tuple[int, ...]]]:
+    """The words of the positions first met after 0, 1, ... events, up to ``depth``."""
+    table, words, _ = canfield_state.start_of(position, rules, prune)
+    new_words = np.zeros((canfield_state.MAX_MOVES, 3), np.uint64)
+    moves, went = np.zeros(canfield_state.MAX_MOVES, np.int64), np.zeros(53, np.int64)
+    _settled(table, words, went)
+    found = [{tuple(words.tolist())}]
+    seen = set(found[0])
+    while len(found) <= depth and found[-1]:
+        found.append(set())
+        for key in found[-2]:
+            n = _successors(table, np.array(key, np.uint64), new_words, moves, went)
+            found[-1].update(key for key in map(tuple, new_words[:n].tolist()) if key not in seen)
+        seen |= found[-1]
+    return found
+
+
+def words_of(position: Position, origin: Position, rules: Rules) -> tuple[int, ...]:
+    """A position's words in a search from ``origin``, by another way than the kernel's."""
+    _, words, _ = canfield_state.start_of(position, rules)
+    a, b, c = map(int, words)
+    places = {card: i for i, card in enumerate(origin.waste + origin.stock)}
+    left = position.waste + position.stock
+    turns = rules.passes - position.passes if rules.passes else None
+    drawn = len(position.waste)
+    if turns is None or turns >= len(places):
+        turns = canfield_state.UNLIMITED
+        if drawn % rules.draw == 0 or not position.stock:
+            drawn = 0
+    if rules.partial_runs and rules.spaces == "any" and not position.reserve:
+        a = 0
+    a = a % 2**52 | turns << 52
+    b = b >> 34 << 34 | sum(1 << places[card] for card in left)
+    return a, b & ~(63 << 50) | drawn << 50, c
+
+
+def without_draws(words: tuple[int, ...]) -> tuple[int, ...]:
+    """What the words say of everything but cards drawn and turnings left."""
+    a, b, c = words
+    return a % 2**52, b & ~(63 << 50), c
+
+
+def test_positions_are_those_of_the_reference(rules):
+    rng = random.Random(1)
+    compared = 0
+    while compared < 6:
+        position = late_position(rules, rng)
+        try:
+            expected = naive.reachable(position, rules, 500)
+        except naive.TooMany:
+            continue
+        compared += 1
+        met = set().union(*levels(position, rules, 0, 1000))
+        expected = {words_of(p, position, rules) for p in expected.values()}
+        assert met <= expected
+        assert {without_draws(w) for w in met} == {without_draws(w) for w in expected}
+
+
+def check_late_positions(rules: Rules, seed: int, number: int, most: int) -> None:
+    """Verdict, solution and most cards home of random late positions, by every choice of pruning."""
+    rng = random.Random(seed)
+    won = []
+    while len(won) < number:
+        position = late_position(rules, rng)
+        try:
+            expected = naive.most_home(position, rules, most)
+        except naive.TooMany:
+            continue
+        won.append(expected == 52)
+        for prune in range(PRUNE_ALL + 1):
+            outcome = canfield.decide(position, rules, Limits(), prune=prune)
+            assert outcome.verdict == (SOLVABLE if won[-1] else UNSOLVABLE), (prune, position)
+            assert outcome.most_home == expected, (prune, position)
+            if won[-1]:
+                assert expand(position, rules, outcome.steps)[1].won
+            else:
+                assert outcome.steps is None
+    assert 1 <= sum(won) < number
+
+
+def test_late_positions(rules):
+    check_late_positions(rules, 1, 15, 500)
+
+
+@pytest.mark.slow
+def test_many_late_positions(rules):
+    check_late_positions(rules, 2, 200, 5000)
+
+
+def published(data, variant: str) -> list[tuple[str, str]]:
+    with open(data / "canfield_verdicts.csv") as file:
+        rows = list(csv.DictReader(file))
+    strict = {"canfield": True, "any": False}[variant]
+    return [(row["deal"], row["verdict"]) for row in rows if ("strict" in row["solvitaire_type"]) == strict]
+
+
+@pytest.mark.parametrize("variant", ["canfield", "any"])
+def test_published_verdicts(data, variant):
+    rules = VARIANTS[variant]
+    rows = published(data, variant)
+    assert len(rows) == {"canfield": 30, "any": 142}[variant]
+    for name, verdict in rows:
+        position = deals.deal(name, rules)
+        outcome = canfield.decide(position, rules, Limits())
+        assert outcome.verdict == verdict, name
+        if verdict == SOLVABLE:
+            assert expand(position, rules, outcome.steps)[1].won, name
+
+
+def test_many_deals_at_once(rules):
+    numbers = np.arange(500, 560, dtype=np.uint64)
+    decks = dealing.deal_many("solvitaire", "canfield", numbers)
+    n = len(decks)
+    verdicts, lengths, most_home = np.zeros(n, np.int8), np.zeros(n, np.int32), np.zeros(n, np.int8)
+    expanded, generated = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    steps = np.full((n, 512, 2), checker.NO_STEP, np.uint8)
+    stop = np.zeros(1, np.uint8)
+    canfield.decide_many(decks, rules, 3000, stop, verdicts, lengths, expanded, generated, steps, most_home)
+    found = np.zeros(n, np.int32)
+    rows = checker.rules_row(rules)
+    assert checker.check_many(checker.new_table(), rows, 0, decks, verdicts, steps, found) == -1
+    assert np.array_equal(lengths[verdicts == 1], (steps[verdicts == 1, :, 0] < 52).sum(axis=1))
+    for i in np.flatnonzero(verdicts)[::6]:
+        outcome = canfield.decide(deals.deal(f"solvitaire:{numbers[i]}", rules), rules, Limits())
+        assert outcome.verdict == (None, SOLVABLE, UNSOLVABLE)[verdicts[i]]
+        assert (outcome.most_home, outcome.expanded) == (most_home[i], expanded[i])
+    assert len(set(verdicts)) > 1 or rules.passes
+
+    stop[0] = 1
+    canfield.decide_many(decks, rules, 3000, stop, verdicts, lengths, expanded, generated, steps, most_home)
+    assert not verdicts.any()
+
+
+def test_positions_on_the_way_to_a_win_can_be_won(rules):
+    for name in ("solvitaire:2", "solvitaire:3", "solvitaire:17"):
+        position = deals.deal(name, rules)
+        outcome = canfield.decide(position, rules, Limits(states=200_000))
+        if outcome.verdict != SOLVABLE:
+            continue
+        moves, _ = expand(position, rules, outcome.steps)
+        for i, move in enumerate(moves):
+            if i % 12 == 5:
+                after = canfield.decide(position, rules, Limits())
+                assert after.verdict == SOLVABLE
+                assert expand(position, rules, after.steps)[1].won
+            position = reference.apply(position, rules, move)
+
+
+def test_limits():
+    position = deals.deal("solvitaire:8", WHOLE)
+    outcome = canfield.decide(position, WHOLE, Limits(states=5000))
+    assert (outcome.verdict, outcome.reason, outcome.most_home) == (UNDECIDED, STATES, None)
+    assert outcome.stored >= 5000
+    outcome = canfield.decide(position, WHOLE, Limits(memory=1_000_000))
+    assert outcome.reason == "memory-limit" and outcome.bytes <= 1_000_000
+    limits = Limits()
+    limits.stop[0] = 1
+    assert canfield.decide(position, WHOLE, limits).reason == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"columns": ((), (1,), (2,), (3,))}, "column 1 is empty"),
+        ({"columns": ((8, 4), (1,), (2,), (3,))}, "column 1 is not a run"),
+        ({"stock": tuple(range(35))}, "34 cards in the stock"),
+    ],
+)
+def test_impossible_positions_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        canfield.decide(replace(deals.deal("solvitaire:1", WHOLE), **change), WHOLE, Limits())
