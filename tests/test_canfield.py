@@ -3,6 +3,7 @@
 import csv
 import random
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from tests import naive
 WHOLE = PRESETS["canfield"]
 PARTIAL = WHOLE.with_options(partial_runs=True)
 ANY = PARTIAL.with_options(spaces="any")
+DATA = Path(__file__).parent.parent / "data"
 VARIANTS = {
     "canfield": WHOLE,
     "partial": PARTIAL,
@@ -160,17 +162,17 @@ def test_many_late_positions(rules):
     check_late_positions(rules, 2, 200, 5000)
 
 
-def published(data, variant: str) -> list[tuple[str, str]]:
-    with open(data / "canfield_verdicts.csv") as file:
+def published(variant: str) -> list[tuple[str, str]]:
+    with open(DATA / "canfield_verdicts.csv") as file:
         rows = list(csv.DictReader(file))
     strict = {"canfield": True, "any": False}[variant]
     return [(row["deal"], row["verdict"]) for row in rows if ("strict" in row["solvitaire_type"]) == strict]
 
 
 @pytest.mark.parametrize("variant", ["canfield", "any"])
-def test_published_verdicts(data, variant):
+def test_published_verdicts(variant):
     rules = VARIANTS[variant]
-    rows = published(data, variant)
+    rows = published(variant)
     assert len(rows) == {"canfield": 30, "any": 142}[variant]
     for name, verdict in rows:
         position = deals.deal(name, rules)
