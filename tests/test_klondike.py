@@ -1,0 +1,109 @@
+"""Klondike's kernel against brute force on late positions under every kind of rules, and against published verdicts."""
+
+import csv
+import random
+from pathlib import Path
+
+import pytest
+
+from cardems_solver import deals, rules
+from cardems_solver.expand import expand
+from cardems_solver.kernels import klondike
+from cardems_solver.limits import STATES, Limits
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
+from tests import klondike_plain, naive
+
+DATA = Path(__file__).parent.parent / "data"
+KLONDIKE = rules.preset("klondike")
+
+
+def random_rules(rng):
+    return KLONDIKE.with_options(
+        draw=rng.choice((1, 1, 1, 2, 3, 3, 4, 7)),
+        passes=rng.choice((None, None, 1, 2, 3, 5)),
+        foundation_return=rng.random() < 0.5,
+    )
+
+
+def late_positions(seed, count, least, most, chosen=random_rules):
+    """Random rules and late positions whose columns end in a card face up."""
+    rng = random.Random(seed)
+    while count:
+        game = chosen(rng)
+        position = naive.late_position(game, rng, rng.randint(least, most))
+        if all(
+            down < len(column) or not column for column, down in zip(position.columns, position.face_down, strict=True)
+        ):
+            count -= 1
+            yield game, position
+
+
+def check(position, game, expected):
+    """The kernel's verdict is the expected one, and its solution replays."""
+    outcome = klondike.decide(position, game, Limits())
+    assert outcome.verdict == (SOLVABLE if expected else UNSOLVABLE), (position, game)
+    if expected:
+        assert expand(position, game, outcome.steps)[1].won
+
+
+def test_plain_search_against_the_reference():
+    answers = []
+    for game, position in late_positions(1, 250, 6, 14):
+        try:
+            expected = naive.solvable(position, game, most=3000)
+        except naive.TooMany:
+            continue
+        answers.append(expected)
+        assert klondike_plain.solvable(position, game) == expected, (position, game)
+    assert min(answers.count(True), answers.count(False)) > 10
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_against_plain_search(seed):
+    answers = []
+    for game, position in late_positions(seed, 500, 8, 22):
+        expected = klondike_plain.solvable(position, game, most=50_000)
+        if expected is not None:
+            answers.append(expected)
+            check(position, game, expected)
+    assert min(answers.count(True), answers.count(False)) > 50
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("returns", [False, True])
+def test_draw_one_against_plain_search(returns):
+    game = KLONDIKE.with_options(foundation_return=returns)
+    answers = []
+    for _, position in late_positions(99, 20_000, 14, 26, lambda rng: game):
+        expected = klondike_plain.solvable(position, game, most=100_000)
+        if expected is not None:
+            answers.append(expected)
+            check(position, game, expected)
+    assert min(answers.count(True), answers.count(False)) > 1000
+
+
+def test_incomplete_searches_fail_here():
+    # Wins that need a card bared by laying its twin (201, 219), or foundation cards taken back to carry another.
+    for number in (201, 219, 3555, 4047, 4249):
+        check(deals.deal(f"solvitaire:{number}", KLONDIKE), KLONDIKE, True)
+
+
+def published():
+    with open(DATA / "klondike_verdicts.csv") as file:
+        for row in csv.DictReader(line for line in file if not line.startswith("#")):
+            options = {"draw": int(row["draw"]), "foundation_return": row["foundation_return"] == "yes"}
+            options["passes"] = None if row["passes"] == "unlimited" else int(row["passes"])
+            yield row["deal"], KLONDIKE.with_options(**options), row["verdict"], int(row["peer_states"] or 0)
+
+
+def test_published_verdicts_that_are_quick():
+    quick = [row for row in published() if row[3] < 3000]
+    assert len(quick) > 200
+    for name, game, verdict, _ in quick[::2]:
+        outcome = klondike.decide(deals.deal(name, game), game, Limits(seconds=60))
+        assert outcome.verdict == verdict, name
+
+
+def test_stops_at_its_limits():
+    outcome = klondike.decide(deals.deal("solvitaire:719", KLONDIKE), KLONDIKE, Limits(states=1000))
+    assert (outcome.verdict, outcome.reason) == (UNDECIDED, STATES)
