@@ -36,6 +36,9 @@ class Move(NamedTuple):
 
 DRAW = Move(Pile(STOCK), Pile(WASTE), 0)
 
+ROOM = {("klondike", STOCK): 24, ("canfield", STOCK): 34, ("canfield", RESERVE): 13}
+"""Cards that stock and waste, or the reserve, hold at most: as many as are dealt to them."""
+
 
 @dataclass(frozen=True)
 class Position:
@@ -114,6 +117,11 @@ class Position:
             complaints.append(f"{len(self.columns)} columns, but {rules.preset} has {rules.columns}")
         if len(self.cells) > rules.cells:
             complaints.append(f"{len(self.cells)} cells, but the rules allow {rules.cells}")
+        for pile, size in (("stock", len(self.stock) + len(self.waste)), ("reserve", len(self.reserve))):
+            room = ROOM.get((rules.game, pile), 52)
+            if size > room:
+                where = "stock and waste" if pile == "stock" else pile
+                complaints.append(f"{size} cards in {where}, but {rules.preset} has {room}")
         if self.reserve and rules.game != "canfield":
             complaints.append(f"{rules.preset} has no reserve")
         if (self.stock or self.waste) and rules.game == "freecell":

@@ -215,7 +215,8 @@ def test_what_happens_by_itself_has_happened():
         assert read_position(text.lower(), KLONDIKE) == deals.deal("1", KLONDIKE)
     canfield = deals.deal("1", CANFIELD)
     found = json.loads(write_position(canfield, CANFIELD, "solvitaire"))
-    found["waste"] = [found["tableau piles"][2].pop()]
+    found["tableau piles"][0] += found["tableau piles"][2]
+    found["tableau piles"][2] = []
     with pytest.warns(DealWarning, match="column 3: empty, filled from the reserve"):
         position = read_position(json.dumps(found), CANFIELD)
     assert position.columns[2] == canfield.reserve[-1:]
@@ -224,6 +225,7 @@ def test_what_happens_by_itself_has_happened():
 
 # --- Bad input ------------------------------------------------------------------------------------------------------
 
+FULL_DECK = [cards.name(c) for c in cards.DECK]
 JSON_24 = json.loads(write_position(DEAL_24, FREECELL, "solvitaire"))
 
 
@@ -272,6 +274,12 @@ JSON_24 = json.loads(write_position(DEAL_24, FREECELL, "solvitaire"))
         ('{"tableau piles": [[]], "pass": 1e400}', KLONDIKE, "'pass' is not a number"),
         ('{"tableau piles": [["4C", "5d"]]}', KLONDIKE, "column 1 has a face-down card on one that is face up"),
         ('{"tableau piles": []}', CANFIELD, "no foundation card"),
+        (
+            json.dumps({"tableau piles": [], "stock": FULL_DECK}),
+            KLONDIKE,
+            "52 cards in stock and waste, but klondike has 24",
+        ),
+        (json.dumps({"tableau piles": [], "stock": FULL_DECK[1:], "foundations": ["AH"]}), CANFIELD, "canfield has 34"),
         (json.dumps(JSON_24), CANFIELD, "8 columns, but canfield has 4"),
         (json.dumps(JSON_24 | {"waste": ["4C"]}), FREECELL, "4C appears twice"),
     ],

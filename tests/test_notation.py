@@ -286,7 +286,8 @@ def test_text_says_what_happens():
     placed = {"tableau piles": [["2H"], ["4D"], ["3D"], ["4C"]], "foundations": ["2C"], "reserve": ["3C", "AS"]}
     named = ["2H", "4D", "3D", "4C", "2C", "3C", "AS"]
     stock = [rank + suit for rank in "A23456789TJQK" for suit in "HDCS" if rank + suit not in named]
-    canfield = read_position(json.dumps(placed | {"stock": stock}), CANFIELD)
+    placed["tableau piles"][0][:0] = stock[34:]
+    canfield = read_position(json.dumps(placed | {"stock": stock[:34]}), CANFIELD)
     moves = [Move(Pile("column", 2), Pile("column", 3))]
     assert format_moves(canfield, CANFIELD, moves, "text") == [
         "3D: column 3 to column 4 (on 4C; AS from the reserve fills column 3)"
