@@ -80,9 +80,8 @@ def _check(
     from cardems_solver.kernels import checker
 
     lengths = np.empty(len(decks), np.int32)
-    table, row, single = checker.new_table(), checker.rules_row(question.rules), checker.single_moves()
-    metric = checker.METRICS[question.metric]
-    bad = checker.check_many(table, row, single, metric, decks, verdicts, steps, lengths)
+    row, metric = checker.rules_row(question.rules), checker.METRICS[question.metric]
+    bad = checker.check_many(checker.new_table(), row, metric, decks, verdicts, steps, lengths)
     if bad >= 0:
         rules = question.rules
         try:
@@ -139,10 +138,9 @@ def first_pass(
     verdicts, lengths = np.zeros(n, np.int8), np.zeros(n, np.int32)
     expanded, generated = np.zeros(n, np.int64), np.zeros(n, np.int64)
     steps = np.full((n, MAX_STEPS, 2), NO_STEP, np.uint8)
-    most_home = np.full(n, -1, np.int8)
-    more = {"out_most_home": most_home} if question.rules.game == "canfield" else {}
-    found = (verdicts, lengths, expanded, generated, steps)
-    kernel.decide_many(decks, question.rules, question.budget, stop, *found, **more)
+    kernel.decide_many(
+        decks, question.rules, question.budget, stop, verdicts, lengths, expanded, generated, out_steps=steps
+    )
     stopped = bool(stop[0])
     lengths = _check(question, decks, verdicts, steps, lambda i: f"{scheme}:{numbers[i]}")
 
@@ -150,16 +148,22 @@ def first_pass(
     seconds = (time.perf_counter() - started) * (generated + 1) / (generated.sum() + n)
     final = question.max_states is not None and question.max_states <= question.budget
     rows, left = [], []
-    columns = (np.asarray(numbers), verdicts, lengths, expanded, generated, seconds, most_home)
-    for i, (number, verdict, length, opened, made, spent, home) in enumerate(
-        zip(*(column.tolist() for column in columns), strict=True)
+    for i, (number, verdict, length, opened, made, spent) in enumerate(
+        zip(
+            np.asarray(numbers).tolist(),
+            verdicts.tolist(),
+            lengths.tolist(),
+            expanded.tolist(),
+            generated.tolist(),
+            seconds.tolist(),
+            strict=True,
+        )
     ):
         deal = f"{scheme}:{number}"
         if verdict:
             moves = _written(question, decks[i], steps[i]) if question.notation and verdict == 1 else None
             found = length if verdict == 1 else None
-            home = home if home >= 0 else None
-            rows.append(Row(deal, _VERDICTS[verdict], None, found, False, None, opened, made, spent, home, moves))
+            rows.append(Row(deal, _VERDICTS[verdict], None, found, False, None, opened, made, spent, None, moves))
         elif stopped:
             continue
         elif final:

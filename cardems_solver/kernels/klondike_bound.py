@@ -1,0 +1,146 @@
+"""A lower bound on the moves that a Klondike position still needs, draws included, for every draw count.
+
+Every card that is not home moves home once, and every card still in the stock must be drawn. What cannot go home
+straight from where it lies costs more:
+
+Columns. A card above a lower one of its suit has to make way before it can go home. Of a run, which moves as one, at
+least one card has to be moved in that way if any of them lies above a lower one of its suit among the stuck cards.
+
+Stock. Look at one suit in the first sweep, that is until the waste is next turned over, and at the cards that go home
+in it straight from the waste. Each is drawn onto the waste in the order of the stock, unless it is there already, and
+taken from its top, in order of rank. That is sorting with one stack, and not every order can be so sorted: some cards
+must be left out. Each of those goes to a column (a move more) or is drawn again in a later sweep. So drawing one, each
+costs one; drawing d at once, r cards drawn again cost at least r / d draws, and a turning over where that counts.
+``stack_costs`` finds the fewest cards to leave out for all sets of cards of a suit that may be left; a card put aside
+may go home at any time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U0, U1, bit, popcount
+from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.klondike_words import (
+    COLUMNS,
+    DRAW,
+    FIRST,
+    LIMITED,
+    SECOND,
+    TAPS,
+    code_of,
+    here_cards,
+    home_cards,
+    passes_of,
+    waste_size,
+)
+
+_SUIT = np.uint64(0x1111111111111)
+
+
+@entry
+def stack_costs(stock):
+    """For one suit's cards of the stock, first drawn first: how many must be left out of the first sweep.
+
+    stock: int64[m]. Returns uint8[2^m, 16]: for each set of cards left and each number of them in the waste.
+    """
+    m = stock.size
+    costs = np.zeros((1 << m, 16), np.uint8)
+    left = np.zeros(14, np.int64)
+    for cards in range(1, 1 << m):
+        n = 0
+        lowest = -1
+        for i in range(m):
+            if cards >> i & 1:
+                left[n] = i
+                n += 1
+                if lowest < 0 or stock[i] < stock[lowest]:
+                    lowest = i
+        for waste in range(n, -1, -1):
+            best = 99
+            if waste < n:
+                best = np.int64(costs[cards, waste + 1])
+            if waste > 0:
+                top = left[waste - 1]
+                rest = np.int64(costs[cards ^ (1 << top), waste - 1])
+                best = rest if top == lowest else min(best, rest + 1)
+            costs[cards, waste] = best
+    return costs
+
+
+@jit
+def bound(a, b, c, table):
+    """The lower bound for a position in three words."""
+    home = home_cards(a, b, c)
+    here = here_cards(a, b, c)
+    return (
+        52
+        - popcount(home)
+        + _stock_bound(here, waste_size(c), passes_of(b), table)
+        + _column_bound(a, b, c, here, table)
+    )
+
+
+@jit
+def _stock_bound(here, waste, passes, table):
+    """Draws, and moves of cards in stock and waste but to their foundations."""
+    draw = table.rules[DRAW]
+    sets0 = sets1 = sets2 = sets3 = 0
+    wastes = 0
+    left = 0
+    for i in range(table.stock.size):
+        card = table.stock[i]
+        if here & bit(card) == U0:
+            continue
+        left += 1
+        suit = card & 3
+        if suit == 0:
+            sets0 |= table.spot[i]
+        elif suit == 1:
+            sets1 |= table.spot[i]
+        elif suit == 2:
+            sets2 |= table.spot[i]
+        else:
+            sets3 |= table.spot[i]
+        if left <= waste:
+            wastes += 1 << (8 * suit)
+    left_out = (
+        np.int64(table.stacks[table.first[0] + sets0, wastes & 15])
+        + np.int64(table.stacks[table.first[1] + sets1, wastes >> 8 & 15])
+        + np.int64(table.stacks[table.first[2] + sets2, wastes >> 16 & 15])
+        + np.int64(table.stacks[table.first[3] + sets3, wastes >> 24 & 15])
+    )
+    if table.rules[LIMITED] == 0 or passes > 0:
+        left_out = min(left_out, (left_out + draw - 1) // draw + table.rules[TAPS])
+    return left_out + (left - waste + draw - 1) // draw
+
+
+@jit
+def _column_bound(a, b, c, here, table):
+    """Moves from column to column."""
+    moves = 0
+    for i in range(table.rules[COLUMNS]):
+        n = popcount(here & table.stuck[i])
+        if n == 0:
+            continue
+        card = table.top[i, n]
+        below = table.below[i, n]
+        while True:  # along the run
+            if below & (_SUIT << np.uint64(card & 3)) & (bit(card) - U1) != U0:
+                moves += 1
+                break
+            if card < 4:
+                break
+            first = card - 4 - (card & 3) + ((card & 3) ^ 2)
+            second = first ^ 1
+            if code_of(a, b, c, first) == FIRST:
+                card = first
+            elif code_of(a, b, c, second) == SECOND:
+                card = second
+            else:
+                break
+        for k in range(1, n):
+            card = table.top[i, k]
+            if table.below[i, k] & (_SUIT << np.uint64(card & 3)) & (bit(card) - U1) != U0:
+                moves += 1
+    return moves
