@@ -19,7 +19,7 @@ from cardems_solver.kernels.klondike_moves import ALL_PRUNING, ANYTHING, buffers
 from cardems_solver.kernels.klondike_pack import pack
 from cardems_solver.kernels.klondike_words import PLANE, Table, home_cards
 from cardems_solver.kernels.table import find, grown, rehash
-from cardems_solver.limits import MEMORY, Limits
+from cardems_solver.limits import INTERRUPTED, MEMORY, TIME, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
@@ -298,7 +298,7 @@ def minimum(
         generated += int(count[GENERATED])
         most_bytes = max(most_bytes, search_.bytes)
         exhausted = status == DONE and not better
-        if exhausted or (reason and reason != MEMORY) or best == least:
+        if exhausted or reason in (TIME, INTERRUPTED) or best == least:
             break
     proved = status == DONE and (weight == 0 or exhausted or best == least)
     found = {"expanded": expanded, "generated": generated, "stored": int(count[STORED]), "bytes": most_bytes}
