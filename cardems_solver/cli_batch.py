@@ -135,7 +135,18 @@ def _notation(asked: str | None, moves: bool, rules: Rules) -> str | None:
     return name
 
 
-@click.command()
+class _Interruptible(click.Command):
+    """Exit status 130 after an interrupt that nothing else dealt with: before the batch begins, or a second one."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            sys.exit(cli.INTERRUPTED)
+
+
+@click.command(cls=_Interruptible)
 @cli.GAME
 @click.argument("ranges", nargs=-1, required=True, metavar="RANGE...")
 @cli.rule_options
