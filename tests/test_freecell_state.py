@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cardems_solver import cards, reference
+from cardems_solver import cards, deals, reference
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.jit import jit
 from cardems_solver.position import EMPTY, Position
@@ -125,3 +127,78 @@ def test_kernels_return_no_floats():
     for function in (state.list_moves, state.moved, state.safe_home, state.capacity):
         for overload in function.overloads.values():
             assert "float" not in str(overload.signature.return_type)
+
+
+@jit
+def _neighbours(words, layout, cells, returns, out):
+    """All successors of many positions, uint64[m, 3] to uint64[n, 3]."""
+    moves = np.empty(state.MAX_MOVES, np.uint16)
+    n = 0
+    for k in range(words.shape[0]):
+        a, b, c = words[k, 0], words[k, 1], words[k, 2]
+        for i in range(state.list_moves(a, b, c, layout, cells, returns, 1, moves)):
+            move = np.int64(moves[i])
+            out[n, 0], out[n, 1], out[n, 2] = state.moved(a, b, c, move >> 3, move & 7)
+            n += 1
+    return n
+
+
+def kernel_counts(position, rules, depth):
+    """How many positions are 0, 1, ... ``depth`` moves away, by the kernel."""
+    layout, words = state.start(position)
+    layer = {tuple(words)}
+    seen, counts = set(layer), [1]
+    for _ in range(depth):
+        out = np.zeros((len(layer) * 64, 3), np.uint64)
+        n = _neighbours(np.array(sorted(layer), np.uint64), layout, rules.cells, int(rules.foundation_return), out)
+        layer = set(map(tuple, out[:n])) - seen
+        seen |= layer
+        counts.append(len(layer))
+    return counts
+
+
+def reference_counts(position, rules, depth):
+    """The same by the reference, slowly."""
+    layer = {position.canonical(): position}
+    seen, counts = set(layer), [1]
+    for _ in range(depth):
+        after = (reference.apply(p, rules, m) for p in layer.values() for m in reference.legal_moves(p, rules))
+        layer = {p.canonical(): p for p in after}
+        for key in seen & layer.keys():
+            del layer[key]
+        seen |= layer.keys()
+        counts.append(len(layer))
+    return counts
+
+
+def counted() -> list[tuple[str, int, bool, list[int]]]:
+    with open(Path(__file__).parent.parent / "data" / "freecell_counts.csv") as file:
+        return [
+            (row["deal"], int(row["cells"]), row["foundation_return"] == "1", [*map(int, row["positions"].split())])
+            for row in csv.DictReader(file)
+        ]
+
+
+def by_first_move(position, rules, depth):
+    """What a failure shows: the counts after each first move, by kernel and reference, where they differ."""
+    lines = []
+    for move in reference.legal_moves(position, rules):
+        after = reference.apply(position, rules, move)
+        kernel, plain = kernel_counts(after, rules, depth), reference_counts(after, rules, depth)
+        lines.append(f"{move}: kernel {kernel}, reference {plain}" + ("" if kernel == plain else "   <---"))
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(("deal", "cells", "returns", "counts"), counted())
+def test_positions_counted_by_depth(deal, cells, returns, counts):
+    rules = preset("freecell").with_options(cells=cells, foundation_return=returns)
+    position = deals.deal(deal, rules)
+    found = kernel_counts(position, rules, len(counts) - 1)
+    assert found == counts, by_first_move(position, rules, min(len(counts) - 2, 4))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("deal", "cells", "returns", "counts"), counted())
+def test_counts_are_the_references(deal, cells, returns, counts):
+    rules = preset("freecell").with_options(cells=cells, foundation_return=returns)
+    assert reference_counts(deals.deal(deal, rules), rules, len(counts) - 1) == counts
