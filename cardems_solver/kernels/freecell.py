@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels import freecell_complete, freecell_quick
+from cardems_solver.kernels.freecell_guide import GUIDES
 from cardems_solver.kernels.freecell_state import COLUMNS, arrays
 from cardems_solver.limits import Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -24,7 +25,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
     steps = np.zeros((1, _MAX_STEPS, 2), np.uint8)
     freecell_quick.solve_many(
         room,
-        freecell_quick.GUIDES,
+        GUIDES,
         columns[None],
         heights[None],
         np.array([in_cells]),
@@ -41,7 +42,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
     done = int(expanded[0]), int(generated[0])
     if verdict[0]:
         found = [(int(card), int(destination)) for card, destination in steps[0, : length[0]]]
-        size = sum(array.nbytes for array in room)
+        size = freecell_quick.size(room)
         return Outcome(SOLVABLE, None, found, *done, stored=done[0], bytes=size)
     reason = limits.exceeded(done[0])
     if reason is not None:
@@ -85,7 +86,7 @@ def decide_many(
     out_verdict[:] = 0
     freecell_quick.solve_many(
         freecell_quick.room(),
-        freecell_quick.GUIDES,
+        GUIDES,
         columns,
         heights,
         none,

@@ -1,29 +1,28 @@
 """Best-first search over FreeCell positions, every one of them: finds a solution or proves that there is none.
 
-Single-card moves only (moves of runs are made of them), each followed by all safe moves home
-(``freecell_state.settle``).
-Positions wait in a bucket queue by a score that guides the search and proves nothing; when the queue runs dry, every
-position that can be reached has been expanded, and the deal cannot be won.
-
-The arrays of a search, all growing with it:
-
-    words   uint64[n, 3]   the positions, in order of discovery
-    links   uint32[n, 2]   the position before it; the next one in its bucket
-    marks   uint16[n, 2]   the move that led to it; how many moves deep it is
-    slots   uint32[2^k]    index of the words (see ``table``)
-    heads   uint32[SCORES] the first position of each bucket, plus one
-    counts  int64[5]       see the constants
+Every move is followed by all safe moves home (``freecell_state.settle``). Positions wait in a bucket queue by a score
+that guides the search and proves nothing; when the queue runs dry, every position that can be reached has been
+expanded, and the deal cannot be won. (Moves of runs lead nowhere that moves of single cards do not, but sooner.)
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, lowest, popcount
+from cardems_solver.kernels.freecell_guide import (
+    COMPLETE_GUIDE,
+    Weight,
+    appraise,
+    guidance,
+    score,
+    space_score,
+)
 from cardems_solver.kernels.freecell_state import (
     COLUMNS,
     HOME,
-    LAYOUT_SIZE,
     MAX_MOVES,
     arrays,
     destination,
@@ -41,27 +40,36 @@ from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Ste
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
-SCORES = 1024
+SCORES = 4096
 STORED, EXPANDED, GENERATED, LOWEST, GOAL = range(5)
 RUNNING, FULL, WON, EXHAUSTED = range(4)
 _HOME_ALL = np.uint64((1 << 52) - 1)
 
 
-@jit
-def _score(a, b, c, layout, depth):
-    """A guess at how far a position is from being won; lower is nearer."""
-    dealt = ~(a | b | c)
-    home = popcount(c & a)
-    score = 400 + depth - 8 * home + 6 * popcount(c & ~a) + 5 * popcount(a & b)
-    for j in range(COLUMNS):
-        n = popcount(dealt & layout[j])
-        score += 2 * n
-    return min(max(score, 0), SCORES - 1)
+class Pool(NamedTuple):
+    """The positions of a search; all arrays but the last two grow with it.
+
+    Attributes:
+        words: uint64[n, 3], the positions in order of discovery.
+        links: uint32[n, 2], the position before each; the next one in its bucket, plus one.
+        marks: uint16[n, 2], the move that led to it; how many moves deep it is.
+        slots: uint32[2^k], index of the words (see ``table``).
+        heads: uint32[SCORES], the first position of each bucket, plus one.
+        counts: int64[5], see the constants.
+    """
+
+    words: np.ndarray
+    links: np.ndarray
+    marks: np.ndarray
+    slots: np.ndarray
+    heads: np.ndarray
+    counts: np.ndarray
 
 
 @jit
-def _add(a, b, c, before, move, depth, layout, words, links, marks, slots, heads, counts):
+def _add(pool, g, a, b, c, before, move, depth, cells):
     """Store a position and queue it, unless it is known."""
+    words, links, marks, slots, heads, counts = pool
     at = find(slots, words, a, b, c)
     if at >= 0:
         return
@@ -72,29 +80,34 @@ def _add(a, b, c, before, move, depth, layout, words, links, marks, slots, heads
     links[n, 0] = before
     marks[n, 0] = move
     marks[n, 1] = depth
-    score = _score(a, b, c, layout, depth)
-    links[n, 1] = heads[score]
-    heads[score] = n + 1
-    counts[LOWEST] = min(counts[LOWEST], score)
+    guess, _ = score(a, b, c, g)
+    guess += g.weights[Weight.DEPTH] * depth
+    guess += space_score(cells - popcount(c & ~a), COLUMNS - popcount(a & b), g.weights)
+    guess = min(max(guess, 0), SCORES - 1)
+    links[n, 1] = heads[guess]
+    heads[guess] = n + 1
+    counts[LOWEST] = min(counts[LOWEST], guess)
     if (c & a) == _HOME_ALL:
         counts[GOAL] = n
 
 
 @entry
-def begin(columns, heights, in_cells, home, returns, start, layout, words, links, marks, slots, heads, counts):
-    """Put the start into empty arrays and, as it is before any safe move home, into ``start``, uint64[3];
-    ``freecell_state.arrays`` gives the first four arguments."""
-    a, b, c = set_up(columns, heights, in_cells, home, layout)
+def begin(pool, g, weights, columns, heights, in_cells, home, cells, returns, start):
+    """Put the start into an empty pool, and into ``start``, uint64[3], as it is before any safe move home
+    (``freecell_state.arrays`` gives columns to home)."""
+    a, b, c = set_up(columns, heights, in_cells, home, g.layout)
     start[0], start[1], start[2] = a, b, c
-    a, b, c = settle(a, b, c, layout, returns)
-    counts[LOWEST] = SCORES
-    counts[GOAL] = -1
-    _add(a, b, c, 0, 0, 0, layout, words, links, marks, slots, heads, counts)
+    a, b, c = settle(a, b, c, g.layout, returns)
+    appraise(g, weights, columns, heights)
+    pool.counts[LOWEST] = SCORES
+    pool.counts[GOAL] = -1
+    _add(pool, g, a, b, c, 0, 0, 0, cells)
 
 
 @entry
-def advance(budget, cells, returns, layout, words, links, marks, slots, heads, counts):
+def advance(pool, g, budget, cells, returns):
     """Expand up to ``budget`` positions. Returns RUNNING, FULL (the arrays must grow), WON or EXHAUSTED."""
+    words, links, marks, slots, heads, counts = pool
     moves = np.empty(MAX_MOVES, np.uint16)
     for _ in range(budget):
         if counts[GOAL] >= 0:
@@ -112,14 +125,14 @@ def advance(budget, cells, returns, layout, words, links, marks, slots, heads, c
         heads[bucket] = links[node, 1]
         a, b, c = words[node, 0], words[node, 1], words[node, 2]
         depth = np.int64(marks[node, 1]) + 1
-        n = list_moves(a, b, c, layout, cells, returns, 0, moves)
+        n = list_moves(a, b, c, g.layout, cells, returns, 1, moves)
         counts[EXPANDED] += 1
         counts[GENERATED] += n
         for i in range(n):
             move = np.int64(moves[i])
             x, y, z = moved(a, b, c, move >> 3, move & 7)
-            x, y, z = settle(x, y, z, layout, returns)
-            _add(x, y, z, node, move, depth, layout, words, links, marks, slots, heads, counts)
+            x, y, z = settle(x, y, z, g.layout, returns)
+            _add(pool, g, x, y, z, node, move, depth, cells)
     return RUNNING
 
 
@@ -149,8 +162,10 @@ def _write_settled(a, b, c, layout, returns, steps, n):
 
 
 @entry
-def trace(goal, start, returns, layout, words, links, marks, steps):
-    """Write the steps from ``start`` (uint64[3]) to position ``goal`` to ``steps``, int64[m, 2]; returns how many."""
+def trace(pool, layout, start, returns, steps):
+    """Write the steps from ``start`` to the goal to ``steps``, int64[m, 2]; returns how many."""
+    words, links, marks = pool.words, pool.links, pool.marks
+    goal = pool.counts[GOAL]
     depth = np.int64(marks[goal, 1])
     path = np.empty(depth + 1, np.int64)
     node = goal
@@ -170,50 +185,50 @@ def trace(goal, start, returns, layout, words, links, marks, steps):
 
 
 class Search:
-    """The arrays of one search, grown as it goes on."""
+    """One search, whose pool is made larger as it goes on."""
 
     def __init__(self, position: Position, rules: Rules, limits: Limits) -> None:
         self.cells, self.returns, self.limits = rules.cells, int(rules.foundation_return), limits
-        self.layout = np.zeros(LAYOUT_SIZE, np.uint64)
-        self.words = np.zeros((4096, 3), np.uint64)
-        self.links = np.zeros((4096, 2), np.uint32)
-        self.marks = np.zeros((4096, 2), np.uint16)
-        self.slots = np.zeros(8192, np.uint32)
-        self.heads = np.zeros(SCORES, np.uint32)
-        self.counts = np.zeros(5, np.int64)
-        start = arrays(position)
+        self.guidance = guidance()
+        self.pool = Pool(
+            words=np.zeros((4096, 3), np.uint64),
+            links=np.zeros((4096, 2), np.uint32),
+            marks=np.zeros((4096, 2), np.uint16),
+            slots=np.zeros(8192, np.uint32),
+            heads=np.zeros(SCORES, np.uint32),
+            counts=np.zeros(5, np.int64),
+        )
         self.start = np.zeros(3, np.uint64)
-        begin(*start, self.returns, self.start, *self._arrays())
+        begin(self.pool, self.guidance, COMPLETE_GUIDE, *arrays(position), self.cells, self.returns, self.start)
 
-    def _arrays(self) -> tuple[np.ndarray, ...]:
-        return self.layout, self.words, self.links, self.marks, self.slots, self.heads, self.counts
+    def count(self, which: int) -> int:
+        return int(self.pool.counts[which])
 
     @property
     def bytes(self) -> int:
-        return sum(array.nbytes for array in self._arrays())
+        return sum(array.nbytes for array in self.pool)
 
     def advance(self, budget: int) -> int:
-        return advance(budget, self.cells, self.returns, *self._arrays())
+        return advance(self.pool, self.guidance, budget, self.cells, self.returns)
 
     def grow(self) -> bool:
-        """Make room for more positions; False where the limits do not allow it."""
-        rows = 2 * len(self.words)
-        per_row = (self.words.nbytes + self.links.nbytes + self.marks.nbytes) // len(self.words)
-        if rows >= 2**32 or not self.limits.allows(rows * (per_row + 2 * self.slots.itemsize)):
-            return False
-        self.words = grown(self.words, rows)
-        self.links = grown(self.links, rows)
-        self.marks = grown(self.marks, rows)
-        self.slots = None
-        self.slots = np.zeros(2 * rows, np.uint32)
-        rehash(self.slots, self.words, self.counts[STORED])
-        return True
+        """Make room for twice as many positions; False where the limits do not allow it."""
+        words, links, marks, slots, heads, counts = self.pool
+        self.pool = None
+        rows = 2 * len(words)
+        allowed = rows < 2**32 and self.limits.allows(2 * (words.nbytes + links.nbytes + marks.nbytes + slots.nbytes))
+        if allowed:
+            words, links, marks, slots = (grown(array, 2 * len(array)) for array in (words, links, marks, slots))
+            slots[:] = 0
+            rehash(slots, words, counts[STORED])
+        self.pool = Pool(words, links, marks, slots, heads, counts)
+        return allowed
 
     def steps(self) -> list[Step]:
         """The solution found."""
-        depth = int(self.marks[self.counts[GOAL], 1])
+        depth = int(self.pool.marks[self.count(GOAL), 1])
         steps = np.zeros((depth + 52, 2), np.int64)
-        n = trace(self.counts[GOAL], self.start, self.returns, self.layout, self.words, self.links, self.marks, steps)
+        n = trace(self.pool, self.guidance.layout, self.start, self.returns, steps)
         return [(int(card), int(destination)) for card, destination in steps[:n]]
 
 
@@ -229,15 +244,15 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, expa
         if status == FULL and not search.grow():
             reason = MEMORY
         elif status in (RUNNING, FULL):
-            reason = limits.exceeded(search.counts[STORED])
+            reason = limits.exceeded(search.count(STORED))
             if progress is not None:
-                progress(expanded=expanded + int(search.counts[EXPANDED]), stored=int(search.counts[STORED]))
+                progress(expanded=expanded + search.count(EXPANDED), stored=search.count(STORED))
     return Outcome(
         verdict={WON: SOLVABLE, EXHAUSTED: UNSOLVABLE}.get(status, UNDECIDED),
         reason=reason,
         steps=search.steps() if status == WON else None,
-        expanded=expanded + int(search.counts[EXPANDED]),
-        generated=generated + int(search.counts[GENERATED]),
-        stored=int(search.counts[STORED]),
+        expanded=expanded + search.count(EXPANDED),
+        generated=generated + search.count(GENERATED),
+        stored=search.count(STORED),
         bytes=search.bytes,
     )

@@ -1,0 +1,185 @@
+"""What makes a FreeCell position look near to a win: a weighted sum that guides searches and proves nothing.
+
+The sum (``Weight``) is over what a player looks at; lower is better. A *break* is a dealt card that does not continue
+the card beneath it; all cards above a column's highest break that is still in place form one run. So how deep a card is
+buried is counted in breaks, and what a column's breaks still hide is a table from their number to a sum.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U1, lowest, popcount
+from cardems_solver.kernels.freecell_state import COLUMNS, LAYOUT_SIZE, next_home
+from cardems_solver.kernels.jit import jit
+
+
+class Weight(IntEnum):
+    """What the score adds up, lower being better; the places of the weights in a row of ``GUIDES``."""
+
+    BUDGET = 0
+    """Positions to expand with this row's weights (not a weight)."""
+    START = 1
+    """To keep scores above 0."""
+    CARD_HOME = 2
+    BREAK = 3
+    """Each break that is in place."""
+    LOWER = 4
+    """Each card beneath a break that is of a lower rank than it."""
+    LOWER_IN_SUIT = 5
+    """The same, of its suit as well."""
+    NEXT = 6
+    """Each break above a card that its foundation takes next; above the second next; above the third."""
+    LEAST = 9
+    """Each break above the least buried of the next cards."""
+    CHOICE = 10
+    """Each move that the position has."""
+    DEPTH = 11
+    """Each move made so far."""
+    CELLS = 12
+    """Cells free: none, 1, 2, 3, 4 or more."""
+    SPACES = 17
+    """Columns empty: none, 1, 2, 3 or more."""
+    STUCK = 21
+    """No cell is free, no column empty."""
+    TO_CELL = 22
+    """The move: a card to a cell, ..."""
+    TO_CARD = 23
+    TO_SPACE = 24
+    KING_TO_SPACE = 25
+    CARD_TO_CARD = 26
+    """... a card from one possible parent to the other, ..."""
+    OFF_CARD = 27
+    """... a card from a possible parent to a cell or an empty column."""
+    DUG_TO_CELL = 28
+    SIZE = 29
+
+
+GUIDES = np.array(
+    [
+        [int(weight) for weight in row.split()]
+        for row in """
+ 600 2000 27 32 -2  2 11  0 0 -15 -2 14 171 100 50  2  -8  43 26  5   5 -13 -10 -19 -2 -10 29 75 -7
+ 600 2000 49 23 10  1  6  0 3  -2 -1 21 162 135 42 -1 -11 105 63  5  -8  20 -11  -4 -1  -9 26 39 -2
+ 500 2000 50 20  1 -5 11  1 0   2  0 19  85  68 22 -3  -7  44 41  1  -3   5   7   0  0  -4 16 36  0
+ 500 2000 56 21  3 -3 11  1 0   4 -1 14 154  99 37 -3  -8  73 26 -1 -22   8  -2  -1 -4   1 21 27 -8
+ 500 2000 56  9  9  4 10  6 1  -8  1 16 145  52 32 -1  -4  73 36  5 -20  10  -1   5  3   3 25 29  1
+ 500 2000 56 40  4  0 12  4 0   0  0 16 140  92 36  0  -8  64 36  0 -16  12   4   0  0   0 20 28  0
+1000 2000 45 22  3  1 13  3 0   1  0 19 245 114 37 -5  -7  14 16  3 -11  11  -1  -1 -2   2 38 30 -2
+2000 2000 43 22  4 -3 14 10 0  -1 -3 18  70  51 54 -3  -5 103 40  2  -4  11   2  -4  0   4 28 17 -3
+3000 2000 58 18  7  0  1  2 0 -10 -2 25 143  49 22  3  -7  65 35  0 -11  15   5  -3  2  -2 29 14  0
+3000 2000 49 23 10  1  6  0 3  -2 -1 21 162 135 42 -1 -11 105 63  5  -8  20 -11  -4 -1  -9 26 39 -2
+4000 2000 50 20  4 -5 11  1 0   3 -2 16 165  81 35  0  -8  48 37  4 -21  15   4  -2  6   2 15 28  2
+""".strip().splitlines()
+    ],
+    np.int64,
+)
+"""Rows of weights, tried in turn: found by random search on Microsoft deals from 100001 on, each on what those before
+it leave."""
+
+COMPLETE_GUIDE = GUIDES[6].copy()
+"""For the complete search: there, the depth of a position says less."""
+COMPLETE_GUIDE[Weight.DEPTH] = 4
+
+
+class Guidance(NamedTuple):
+    """What the score of a position needs besides the position, for the searches from one start.
+
+    Attributes:
+        weights: int64[Weight.SIZE].
+        layout: uint64[LAYOUT_SIZE], see ``freecell_state``.
+        hidden: int64[LAYOUT_SIZE], indexed like the layout's last part: what so many breaks of a column cost.
+        column: int64[52], the column in which a card was dealt, COLUMNS if in none.
+        level: int64[52], how many of that column's breaks are at or beneath the card.
+    """
+
+    weights: np.ndarray
+    layout: np.ndarray
+    hidden: np.ndarray
+    column: np.ndarray
+    level: np.ndarray
+
+
+def guidance() -> Guidance:
+    """An empty one, for ``appraise`` to fill."""
+    return Guidance(
+        weights=np.zeros(Weight.SIZE, np.int64),
+        layout=np.zeros(LAYOUT_SIZE, np.uint64),
+        hidden=np.zeros(LAYOUT_SIZE, np.int64),
+        column=np.zeros(52, np.int64),
+        level=np.zeros(52, np.int64),
+    )
+
+
+@jit
+def appraise(g, weights, columns, heights):
+    """Make a guidance, whose layout is that of the start, ready for a row of weights.
+
+    columns: uint8[8, h], the start, deepest card first; heights: int64[8].
+    """
+    g.weights[:] = weights
+    for card in range(52):
+        g.column[card] = COLUMNS
+    for j in range(COLUMNS):
+        at = np.int64(g.layout[8 + j])
+        first = at
+        total = 0
+        g.hidden[at] = 0
+        for i in range(heights[j]):
+            card = np.int64(columns[j, i])
+            g.column[card] = j
+            if i > 0:
+                below = np.int64(columns[j, i - 1])
+                if below != (card + 4) ^ 2 and below != (card + 4) ^ 3:
+                    at += 1
+                    total += weights[Weight.BREAK]
+                    for k in range(i):
+                        beneath = np.int64(columns[j, k])
+                        if beneath >> 2 < card >> 2:
+                            total += weights[Weight.LOWER]
+                            if beneath & 3 == card & 3:
+                                total += weights[Weight.LOWER_IN_SUIT]
+                    g.hidden[at] = total
+            g.level[card] = at - first
+
+
+@jit
+def score(a, b, c, g):
+    """The score of a position but for what moves, cells and empty columns add to it.
+
+    Returns the score, and for each column, seven bits each, how much of it digging up one break takes away.
+    """
+    dealt = ~(a | b | c)
+    total = g.weights[Weight.START] - g.weights[Weight.CARD_HOME] * popcount(c & a)
+    for j in range(COLUMNS):
+        total += g.hidden[np.int64(g.layout[8 + j]) + popcount(dealt & g.layout[j])]
+    least = 20
+    buried = 0
+    z = next_home(c & a)
+    while z:
+        card = lowest(z)
+        z &= z - U1
+        for k in range(3):
+            j = g.column[card]
+            breaks = 0
+            if j < COLUMNS:
+                breaks = max(popcount(dealt & g.layout[j]) - g.level[card], 0)
+                if breaks > 0:
+                    total += g.weights[Weight.NEXT + k] * breaks
+                    buried += g.weights[Weight.NEXT + k] << (7 * j)
+            if k == 0:
+                least = min(least, breaks)
+            card += 4
+            if card >= 52:
+                break
+    return total + g.weights[Weight.LEAST] * least, buried
+
+
+@jit
+def space_score(free, empty, weights):
+    """What so many free cells and empty columns add to the score."""
+    stuck = weights[Weight.STUCK] if free + empty == 0 else 0
+    return stuck + weights[Weight.CELLS + min(free, 4)] + weights[Weight.SPACES + min(empty, 3)]
