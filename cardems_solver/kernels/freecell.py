@@ -1,37 +1,122 @@
-"""FreeCell, solvable or not: a quick search that finds most solutions, then one that leaves nothing out."""
+"""FreeCell, solvable or not: hasty searches that find most solutions, then a patient one that leaves nothing out."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels import freecell_complete, freecell_quick
-from cardems_solver.kernels.freecell_guide import GUIDES
+from cardems_solver.kernels import freecell_search as search
+from cardems_solver.kernels.freecell_guide import GUIDES, PATIENT_GUIDE, Weight, guidance
+from cardems_solver.kernels.freecell_search import FULL, GENERATED, NODES, RUNNING, WON, Pool
 from cardems_solver.kernels.freecell_state import COLUMNS, arrays
-from cardems_solver.limits import Limits
-from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
+from cardems_solver.kernels.table import grown, rehash
+from cardems_solver.limits import MEMORY, Limits
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
 from cardems_solver.position import EMPTY, Position
 from cardems_solver.rules import Rules
 
-_MOST = 1 << 62
 _MAX_STEPS = 512
+
+
+def _hasty_pool() -> Pool:
+    return search.new_pool(1 << int(GUIDES[:, Weight.BUDGET].max()).bit_length())
+
+
+def _size(pool: Pool) -> int:
+    return sum(array.nbytes for array in pool)
+
+
+class _Patient:
+    """One patient search, whose pool is made larger as it goes on."""
+
+    def __init__(self, position: Position, rules: Rules, limits: Limits) -> None:
+        self.cells, self.returns, self.limits = rules.cells, int(rules.foundation_return), limits
+        self.guidance = guidance()
+        self.pool = search.new_pool(4096)
+        search.start(self.pool, self.guidance, PATIENT_GUIDE, *arrays(position))
+
+    def advance(self, budget: int) -> int:
+        return search.advance(self.pool, self.guidance, self.cells, self.returns, budget)
+
+    @property
+    def nodes(self) -> int:
+        return int(self.pool.counts[NODES]) - 1
+
+    def grow(self) -> bool:
+        """Make more room; False where the limits do not allow it."""
+        words, before, marks, slots, entries, heads, counts, moves = self.pool
+        short_of_nodes = self.nodes + 1 == len(words)
+        extra = words.nbytes + before.nbytes + marks.nbytes + slots.nbytes if short_of_nodes else entries.nbytes
+        if (
+            not self.limits.allows(_size(self.pool) + extra)
+            or 2 * len(words) > search.MOST_NODES
+            or 2 * len(entries) > search.MOST_ENTRIES
+        ):
+            return False
+        self.pool = None
+        if short_of_nodes:
+            words, before, marks, slots = (grown(array, 2 * len(array)) for array in (words, before, marks, slots))
+            slots[:] = 0
+            rehash(slots, words[1:], counts[NODES] - 1)
+        else:
+            entries = grown(entries, 2 * len(entries))
+        self.pool = Pool(words, before, marks, slots, entries, heads, counts, moves)
+        return True
+
+    def steps(self) -> list[Step]:
+        """The solution found."""
+        steps = np.zeros((2 * int(self.pool.marks[self.nodes, 1]) + 52, 2), np.int64)
+        n = search.trace(self.pool, self.guidance.layout, self.returns, steps)
+        return [(int(card), int(destination)) for card, destination in steps[:n]]
+
+
+def _decide_patiently(
+    position: Position, rules: Rules, limits: Limits, progress=None, expanded: int = 0, generated: int = 0
+) -> Outcome:
+    """Solve the position or prove that it cannot be won; ``expanded`` and ``generated`` is what was done before."""
+    patient = _Patient(position, rules, limits)
+    budget = 1000
+    while True:
+        status = patient.advance(budget)
+        budget = min(2 * budget, 20_000)
+        if status not in (RUNNING, FULL):
+            reason = None
+            break
+        reason = limits.exceeded(expanded + patient.nodes)
+        if reason is None and status == FULL and not patient.grow():
+            reason = MEMORY
+        if reason is not None:
+            break
+        if progress is not None:
+            progress(expanded=expanded + patient.nodes, stored=patient.nodes)
+    verdict = UNDECIDED if reason is not None else SOLVABLE if status == WON else UNSOLVABLE
+    return Outcome(
+        verdict=verdict,
+        reason=reason,
+        steps=patient.steps() if verdict == SOLVABLE else None,
+        expanded=expanded + patient.nodes,
+        generated=generated + int(patient.pool.counts[GENERATED]),
+        stored=patient.nodes,
+        bytes=_size(patient.pool),
+    )
 
 
 def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> Outcome:
     """Find a solution or prove that there is none; see ``outcome.Outcome``."""
     columns, heights, in_cells, home = arrays(position)
-    room = freecell_quick.room()
+    pool = _hasty_pool()
     verdict, length = np.zeros(1, np.int8), np.zeros(1, np.int32)
     expanded, generated = np.zeros(1, np.int64), np.zeros(1, np.int64)
     steps = np.zeros((1, _MAX_STEPS, 2), np.uint8)
-    freecell_quick.solve_many(
-        room,
+    search.solve_many(
+        pool,
+        guidance(),
         GUIDES,
         columns[None],
         heights[None],
         np.array([in_cells]),
         np.array([home]),
         rules.cells,
-        _MOST if limits.states is None else limits.states,
+        (1 << 62) if limits.states is None else limits.states,
         limits.stop,
         verdict,
         length,
@@ -42,12 +127,12 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
     done = int(expanded[0]), int(generated[0])
     if verdict[0]:
         found = [(int(card), int(destination)) for card, destination in steps[0, : length[0]]]
-        size = freecell_quick.size(room)
-        return Outcome(SOLVABLE, None, found, *done, stored=done[0], bytes=size)
+        return Outcome(SOLVABLE, None, found, *done, stored=done[0], bytes=_size(pool))
     reason = limits.exceeded(done[0])
     if reason is not None:
-        return Outcome(UNDECIDED, reason, None, *done, stored=done[0])
-    return freecell_complete.decide(position, rules, limits, progress, *done)
+        return Outcome(UNDECIDED, reason, None, *done, stored=done[0], bytes=_size(pool))
+    del pool
+    return _decide_patiently(position, rules, limits, progress, *done)
 
 
 def decide_many(
@@ -84,8 +169,9 @@ def decide_many(
     if out_steps is None:
         out_steps = np.empty((n, _MAX_STEPS, 2), np.uint8)
     out_verdict[:] = 0
-    freecell_quick.solve_many(
-        freecell_quick.room(),
+    search.solve_many(
+        _hasty_pool(),
+        guidance(),
         GUIDES,
         columns,
         heights,
@@ -103,14 +189,14 @@ def decide_many(
     for i in np.flatnonzero(out_verdict == 0):
         if stop[0]:
             return
-        left = max_states - int(out_expanded[i])
-        if left <= 0:
-            continue
-        position = Position(
-            tuple(tuple(decks[i, j::COLUMNS].tolist()) for j in range(COLUMNS)), (0,) * COLUMNS, (EMPTY,) * rules.cells
-        )
         done = int(out_expanded[i]), int(out_generated[i])
-        outcome = freecell_complete.decide(position, rules, Limits(states=left, stop=stop), None, *done)
+        if done[0] >= max_states:
+            continue
+        deck = decks[i].tolist()
+        position = Position(
+            tuple(tuple(deck[j::COLUMNS]) for j in range(COLUMNS)), (0,) * COLUMNS, (EMPTY,) * rules.cells
+        )
+        outcome = _decide_patiently(position, rules, Limits(states=max_states, stop=stop), None, *done)
         out_expanded[i], out_generated[i] = outcome.expanded, outcome.generated
         if outcome.verdict == UNSOLVABLE:
             out_verdict[i] = 2

@@ -80,9 +80,9 @@ GUIDES = np.array(
 """Rows of weights, tried in turn: found by random search on Microsoft deals from 100001 on, each on what those before
 it leave."""
 
-COMPLETE_GUIDE = GUIDES[6].copy()
-"""For the complete search: there, the depth of a position says less."""
-COMPLETE_GUIDE[Weight.DEPTH] = 4
+PATIENT_GUIDE = GUIDES[6].copy()
+"""For the patient search: there, the depth of a position says less."""
+PATIENT_GUIDE[Weight.DEPTH] = 4
 
 
 class Guidance(NamedTuple):

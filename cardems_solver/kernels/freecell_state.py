@@ -186,9 +186,14 @@ def list_moves(a, b, c, layout, cells, returns, runs, out):
     cells: how many there are; returns: 1 if foundation cards may come back; runs: 0 for moves of one card only.
     out: uint16[MAX_MOVES], modified in place. Returns their number.
     """
+    return list_moves_of(a, b, c, exposed(a, b, c, layout), cells, returns, runs, out)
+
+
+@jit
+def list_moves_of(a, b, c, tops, cells, returns, runs, out):
+    """``list_moves`` where the exposed cards are known."""
     home = c & a
     in_cells = c & ~a
-    tops = exposed(a, b, c, layout)
     has_cell = popcount(in_cells) < cells
     n = 0
 
