@@ -150,7 +150,9 @@ def kernel_counts(position, rules, depth):
     seen, counts = set(layer), [1]
     for _ in range(depth):
         out = np.zeros((len(layer) * 64, 3), np.uint64)
-        n = _neighbours(np.array(sorted(layer), np.uint64), layout, rules.cells, int(rules.foundation_return), out)
+        n = _neighbours(
+            np.array(sorted(layer), np.uint64).reshape(-1, 3), layout, rules.cells, int(rules.foundation_return), out
+        )
         layer = set(map(tuple, out[:n])) - seen
         seen |= layer
         counts.append(len(layer))
