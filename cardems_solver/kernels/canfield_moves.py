@@ -103,7 +103,7 @@ def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     went[0] = 0
     if not table.prune & PRUNE_SAFE:
         return bases, second, left, heights, drawn, reserve
-    free_stock = table.draw == 1 and turns == UNLIMITED
+    free_stock = table.draw == 1 and turns == UNLIMITED and table.free_draws
     free_top = table.draw == 1 or turns == 0
     more = True
     while more:

@@ -52,11 +52,13 @@ def applied(table, a, b, c, move):
             second &= ~bit(card)
     elif destination == TO_COLUMN:
         bases |= bit(card)
+        second &= ~bit(card)
     else:
+        empties = bases & bit(card) != U0
         if in_reserve:
             reserve -= 1
-        bases, second = laid(table, bases, second, card, destination)
-        if not in_stock and not in_reserve:
+        bases, second = laid(table, bases, second & ~bit(card), card, destination)
+        if empties:
             bases, reserve = filled(table, bases, reserve)
     return bases, second, left, heights, drawn, turns, reserve
 

@@ -73,7 +73,8 @@ class Table(NamedTuple):
         reserve_top: uint64[14], the top card of a reserve of that many.
         steps: bits 0, draw, 2 * draw, ...
         draw: cards drawn at once.
-        partial: 1 if parts of a column move.
+        free_draws: 1 if the number of draws does not matter.
+        partial: 1 if parts of a column move and it does not matter how cards of one rank and colour lie.
         any_space: 1 if any card fills a space when the reserve is gone (and parts of a column move).
         prune: bits of PRUNE_*.
     """
@@ -86,6 +87,7 @@ class Table(NamedTuple):
     reserve_top: np.ndarray
     steps: np.uint64
     draw: int
+    free_draws: int
     partial: int
     any_space: int
     prune: int
@@ -327,6 +329,7 @@ def empty_table(rules: Rules, prune: int = PRUNE_ALL) -> Table:
         reserve_top=np.zeros(RESERVE + 1, np.uint64),
         steps=np.uint64(sum(1 << p for p in range(0, 64, rules.draw))),
         draw=rules.draw,
+        free_draws=1,
         partial=int(rules.partial_runs),
         any_space=int(rules.partial_runs and rules.spaces == "any"),
         prune=prune,
