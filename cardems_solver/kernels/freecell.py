@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels import freecell_search as search
-from cardems_solver.kernels.freecell_guide import GUIDES, PATIENT_GUIDE, Weight, guidance
+from cardems_solver.kernels.freecell_guide import GUIDES, PATIENT_GUIDE, Weight, guidance, move_scores
 from cardems_solver.kernels.freecell_search import FULL, GENERATED, NODES, RUNNING, WON, Pool
 from cardems_solver.kernels.freecell_state import COLUMNS, arrays
 from cardems_solver.kernels.table import grown, rehash
@@ -15,6 +15,7 @@ from cardems_solver.position import EMPTY, Position
 from cardems_solver.rules import Rules
 
 _MAX_STEPS = 512
+_MOVES = np.array([move_scores(guide) for guide in GUIDES])
 
 
 def _hasty_pool() -> Pool:
@@ -32,7 +33,7 @@ class _Patient:
         self.cells, self.returns, self.limits = rules.cells, int(rules.foundation_return), limits
         self.guidance = guidance()
         self.pool = search.new_pool(4096)
-        search.start(self.pool, self.guidance, PATIENT_GUIDE, *arrays(position))
+        search.start(self.pool, self.guidance, PATIENT_GUIDE, move_scores(PATIENT_GUIDE), *arrays(position))
 
     def advance(self, budget: int) -> int:
         return search.advance(self.pool, self.guidance, self.cells, self.returns, budget)
@@ -111,6 +112,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
         pool,
         guidance(),
         GUIDES,
+        _MOVES,
         columns[None],
         heights[None],
         np.array([in_cells]),
@@ -173,6 +175,7 @@ def decide_many(
         _hasty_pool(),
         guidance(),
         GUIDES,
+        _MOVES,
         columns,
         heights,
         none,

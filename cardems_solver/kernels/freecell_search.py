@@ -16,16 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, lowest, popcount
-from cardems_solver.kernels.freecell_guide import Weight, appraise, score, space_score
+from cardems_solver.kernels.freecell_guide import Weight, appraise, score
 from cardems_solver.kernels.freecell_state import (
-    BASE,
-    CELL,
     COLUMNS,
     DEALT,
-    FIRST,
-    HOME,
     MAX_MOVES,
-    SECOND,
     code_of,
     destination,
     exposed,
@@ -106,46 +101,6 @@ def begin(pool, a, b, c):
 
 
 @jit
-def _change(a, b, c, g, base, buried, card, to, free, empty):
-    """The score of the position after a move, but for ``space_score`` and for what follows from it."""
-    weights = g.weights
-    code = code_of(a, b, c, card)
-    guess = base
-    if code == DEALT:
-        j = g.column[card]
-        at = np.int64(g.layout[8 + j]) + popcount(~(a | b | c) & g.layout[j])
-        guess += g.hidden[at - 1] - g.hidden[at] - (buried >> (7 * j) & 127)
-    elif code == CELL:
-        free += 1
-    elif code == BASE:
-        empty += 1
-    elif code == HOME:
-        guess += weights[Weight.CARD_HOME]
-    on_card = code in (FIRST, SECOND)
-    if to == HOME:
-        guess -= weights[Weight.CARD_HOME]
-    elif to == CELL:
-        free -= 1
-        guess += weights[Weight.TO_CELL]
-        if on_card:
-            guess += weights[Weight.OFF_CARD]
-        elif code == DEALT:
-            guess += weights[Weight.DUG_TO_CELL]
-    elif to == BASE:
-        empty -= 1
-        guess += weights[Weight.TO_SPACE]
-        if on_card:
-            guess += weights[Weight.OFF_CARD]
-        elif card >= 48:
-            guess += weights[Weight.KING_TO_SPACE]
-    else:
-        guess += weights[Weight.TO_CARD]
-        if on_card:
-            guess += weights[Weight.CARD_TO_CARD]
-    return guess + space_score(free, empty, weights)
-
-
-@jit
 def run(pool, slots, g, cells, returns, runs, budget):
     """Expand up to ``budget`` positions (fewer, when it meets many that are known).
 
@@ -207,13 +162,18 @@ def run(pool, slots, g, cells, returns, runs, budget):
 
         n = list_moves_of(a, b, c, tops, cells, returns, runs, moves)
         counts[GENERATED] += n
-        free = cells - popcount(c & ~a)
-        empty = COLUMNS - popcount(a & b)
-        base, buried = score(a, b, c, g)
+        free = min(cells - popcount(c & ~a), 4)
+        empty = min(COLUMNS - popcount(a & b), 3)
+        row = 48 * (4 * free + empty)
+        base = score(a, b, c, g)
         base += weights[Weight.CHOICE] * min(n, 20) + weights[Weight.DEPTH] * depth
         for i in range(n):
             m = np.int64(moves[i])
-            guess = _change(a, b, c, g, base, buried, m >> 3, m & 7, free, empty)
+            card = m >> 3
+            code = code_of(a, b, c, card)
+            guess = base + g.moves[row + 8 * code + (m & 7)]
+            if code == DEALT:
+                guess += g.digging[g.column[card]]
             guess = min(max(guess, 0), BUCKETS - 1)
             e = freed
             if e:
@@ -276,11 +236,27 @@ def write(pool, layout, returns, steps):
 
 @entry
 def solve_many(
-    pool, g, guides, columns, heights, in_cells, home, cells, most, stop, verdicts, lengths, expanded, generated, steps
+    pool,
+    g,
+    guides,
+    moves,
+    columns,
+    heights,
+    in_cells,
+    home,
+    cells,
+    most,
+    stop,
+    verdicts,
+    lengths,
+    expanded,
+    generated,
+    steps,
 ):
     """Try to solve many positions, each by hasty searches with one guide after the other.
 
-    pool: with room for the largest budget; g: a Guidance to fill; guides: int64[k, Weight.SIZE].
+    pool: with room for the largest budget; g: a Guidance to fill.
+    guides: int64[k, Weight.SIZE]; moves: int64[k, 960], their ``move_scores``.
     columns: uint8[n, 8, h], deepest card first; heights: int64[n, 8]; in_cells, home: uint64[n], cards as bits.
     cells: how many there are; most: positions to expand for each at most; stop: uint8[1], ends the work when set.
     Written to where a solution is found: verdicts int8[n] = 1, lengths int32[n], steps uint8[n, m, 2]; always: expanded
@@ -296,7 +272,7 @@ def solve_many(
             budget = min(guides[k, Weight.BUDGET], most - expanded[p], pool.words.shape[0] - 1)
             if budget <= 0:
                 break
-            appraise(g, guides[k], columns[p], heights[p])
+            appraise(g, guides[k], moves[k], columns[p], heights[p])
             used = 512
             while used < 2 * budget:
                 used *= 2
@@ -315,10 +291,10 @@ def solve_many(
 
 
 @entry
-def start(pool, g, weights, columns, heights, in_cells, home):
+def start(pool, g, weights, moves, columns, heights, in_cells, home):
     """Put a position (``freecell_state.arrays``) into a pool whose slots are clear, for ``advance``."""
     a, b, c = set_up(columns, heights, in_cells, home, g.layout)
-    appraise(g, weights, columns, heights)
+    appraise(g, weights, moves, columns, heights)
     begin(pool, a, b, c)
 
 
