@@ -9,65 +9,80 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from cardems_solver.kernels import klondike_search as search
 from cardems_solver.kernels.bits import U0, U1, U4, lowest
-from cardems_solver.kernels.klondike_state import is_free, room, set_up
+from cardems_solver.kernels.klondike_state import (
+    FIRST,
+    HOME,
+    ORDERED,
+    RETURN,
+    RETURNS,
+    SHIFT,
+    STOCK_HOME,
+    STOCK_PLACE,
+    act,
+    room,
+    set_up,
+)
+from cardems_solver.kernels.klondike_stock import access, locate
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
 
 @numba.njit
-def _solvable(state, place, table, suits, order, header, ordered, returns, most):
+def _solvable(deal, most):
     """1 solvable, 0 not, -1 more than ``most`` nodes."""
+    ordered, returns = deal.numbers[ORDERED] != 0, deal.numbers[RETURNS] != 0
     accessible = np.zeros((52, 2), np.int64)
-    stack = [(state[0], state[1], state[2], state[3], state[4], place[0], place[1])]
-    seen = {state[4]}
+    w = deal.words
+    code = w[4]
+    where = U0
+    if ordered:
+        where, part = locate(deal, w[3], deal.numbers[FIRST], 0)
+        code += part
+    stack = [(w[0], w[1], w[2], w[3], code, where)]
+    seen = {code}
     while len(stack) > 0:
-        visible, locked, nexts, stock, code, first, pass_ = stack.pop()
+        visible, locked, nexts, stock, code, where = stack.pop()
         if visible == U0 and stock == U0:
             return 1
         if len(seen) > most:
             return -1
-        old = U0
+        first, turn = np.int64(where) & 0xFF, np.int64(where) >> 8
+        part_before = U0
         playable = stock
         if ordered:
-            where, old = search.position_code(stock, first, pass_, order, header)
-            playable = search.access(stock, np.uint64(first | pass_ << 8), order, header, accessible)
+            _, part_before = locate(deal, stock, first, turn)
+            playable = access(deal, stock, where, accessible)
         bare, slots = room(visible, locked)
-        for kind in (search.RETURN, search.STOCK_PLACE, search.SHIFT, search.STOCK_HOME, search.HOME):
-            if kind == search.HOME:
+        for kind in (RETURN, STOCK_PLACE, SHIFT, STOCK_HOME, HOME):
+            if kind == HOME:
                 able = visible & bare & nexts
-            elif kind == search.STOCK_HOME:
+            elif kind == STOCK_HOME:
                 able = playable & nexts
-            elif kind == search.SHIFT:
+            elif kind == SHIFT:
                 able = locked & slots
-            elif kind == search.STOCK_PLACE:
+            elif kind == STOCK_PLACE:
                 able = playable & slots
             else:
                 able = (nexts >> U4) & slots if returns else U0
             while able != U0:
                 c = lowest(able)
                 able &= able - U1
-                v, d, x, s, k = search.act(kind, c, visible, locked, nexts, stock, code, table, suits)
-                f, p = first, pass_
+                v, d, x, s, k = act(deal, kind, c, visible, locked, nexts, stock, code)
+                place = U0
                 if ordered:
-                    if kind == search.STOCK_HOME or kind == search.STOCK_PLACE:
-                        f, p = accessible[c, 0], accessible[c, 1]
-                    where, part = search.position_code(s, f, p, order, header)
-                    f, p = np.int64(where) & 0xFF, np.int64(where) >> 8
-                    k += part - old
+                    f, t = first, turn
+                    if kind in (STOCK_HOME, STOCK_PLACE):
+                        f, t = accessible[c, 0], accessible[c, 1]
+                    place, part = locate(deal, s, f, t)
+                    k += part - part_before
                 if k not in seen:
                     seen.add(k)
-                    stack.append((v, d, x, s, k, f, p))
+                    stack.append((v, d, x, s, k, place))
     return 0
 
 
 def solvable(position: Position, rules: Rules, most: int = 1_000_000) -> bool | None:
     """Can the position be won? None if more than ``most`` nodes would be needed."""
-    s = set_up(position, rules)
-    state = s.state.copy()
-    ordered = not is_free(position, rules)
-    if ordered:
-        state[4] += search.position_code(state[3], s.place[0], s.place[1], s.order, s.header)[1]
-    answer = _solvable(state, s.place, s.table, s.suits, s.order, s.header, ordered, rules.foundation_return, most)
+    answer = _solvable(set_up(position, rules), most)
     return None if answer < 0 else bool(answer)

@@ -4,11 +4,12 @@ import csv
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cardems_solver import deals, rules
 from cardems_solver.expand import expand
-from cardems_solver.kernels import klondike
+from cardems_solver.kernels import dealing, klondike
 from cardems_solver.limits import STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
 from tests import klondike_plain, naive
@@ -99,9 +100,38 @@ def published():
 def test_published_verdicts_that_are_quick():
     quick = [row for row in published() if row[3] < 3000]
     assert len(quick) > 200
-    for name, game, verdict, _ in quick[::2]:
+    for name, game, verdict, _ in quick[::3]:
         outcome = klondike.decide(deals.deal(name, game), game, Limits(seconds=60))
         assert outcome.verdict == verdict, name
+
+
+@pytest.mark.parametrize("options", [{}, {"draw": 3}, {"passes": 1, "foundation_return": False}])
+def test_many_deals_at_once(options):
+    game = KLONDIKE.with_options(**options)
+    n = 60
+    decks = dealing.deal_many("solvitaire", "klondike", np.arange(1, n + 1, dtype=np.uint64))
+    verdicts, lengths = np.zeros(n, np.int8), np.zeros(n, np.int32)
+    expanded, generated = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    steps = np.zeros((n, 512, 2), np.uint8)
+    klondike.decide_many(decks, game, 3000, np.zeros(1, np.uint8), verdicts, lengths, expanded, generated, steps)
+    assert np.count_nonzero(verdicts) > 5
+    for i in range(n):
+        position = deals.deal(f"solvitaire:{i + 1}", game)
+        if verdicts[i] == 1:
+            listed = [(int(card), int(destination)) for card, destination in steps[i, : lengths[i]]]
+            assert expand(position, game, listed)[1].won
+        elif verdicts[i] == 2:
+            assert klondike.decide(position, game, Limits()).verdict == UNSOLVABLE
+        assert expanded[i] > 0
+
+
+def test_many_deals_at_once_stop():
+    decks = dealing.deal_many("solvitaire", "klondike", np.arange(3, dtype=np.uint64))
+    verdicts, numbers = np.ones(3, np.int8), np.zeros(3, np.int64)
+    klondike.decide_many(
+        decks, KLONDIKE, 3000, np.ones(1, np.uint8), verdicts, np.zeros(3, np.int32), numbers, numbers.copy()
+    )
+    assert not verdicts.any()
 
 
 def test_stops_at_its_limits():

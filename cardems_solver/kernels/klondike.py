@@ -1,115 +1,120 @@
-"""Klondike, solvable or not, all cards known: any draw, any number of passes, foundation return or none."""
+"""Klondike, solvable or not, all cards known: any draw, any number of passes, foundation return or none.
+
+The stock that can be played from at any time (one card drawn at a time, passes without limit) makes by far the smallest
+search, and what is lost with it is lost with any stock. So where the order of the stock matters, a short search for a
+win is followed by an attempt to refute the position with a free stock, and only then by the rest of the search.
+"""
 
 from __future__ import annotations
 
-from functools import cache
-from itertools import pairwise
-
 import numpy as np
 
-from cardems_solver.kernels import klondike_search as search
-from cardems_solver.kernels.klondike_state import Setup, is_free, set_up
-from cardems_solver.kernels.klondike_steps import Table
+from cardems_solver.kernels.jit import entry
+from cardems_solver.kernels.klondike_many import QUICK_NODES, _decide_many
+from cardems_solver.kernels.klondike_search import (
+    BUDGET,
+    CHAIN_FULL,
+    LINKS,
+    LOST,
+    NODES,
+    STACK_FULL,
+    STORED,
+    TABLE_FULL,
+    WON,
+    Work,
+    begin,
+    copy_codes,
+    new_work,
+    path,
+    search,
+)
+from cardems_solver.kernels.klondike_state import LAYER, Deal, is_free, set_up
+from cardems_solver.kernels.klondike_steps import lay_out, write_steps
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
-BUDGET = 20_000
-FIRST_SLOTS = 1 << 13
-FIRST_STACK = 1 << 12
+NODES_A_CALL = 20_000
+MOST_STEPS = 4096
 
-compiled = cache(search.make)
+_begin = entry(begin.py_func)
+_search = entry(search.py_func)
+_copy_codes = entry(copy_codes.py_func)
+
+
+@entry
+def _steps(deal, work, columns, heights, home, steps):
+    return write_steps(columns, heights, home, work.record, path(deal, work), steps)
 
 
 class Search:
     """One complete search and its arrays."""
 
-    def __init__(self, setup: Setup, ordered: bool, returns: bool):
-        self.run, self.actions = compiled(ordered, returns)
-        self.setup = setup
-        self.slots = np.zeros(FIRST_SLOTS, np.uint64)
-        self.stack = np.zeros((FIRST_STACK, search.NODE_SIZE), np.uint64)
-        self.counts = np.zeros(4, np.int64)
-        self.frames = np.zeros((search.DEEPEST, search.FRAME_SIZE), np.uint64)
-        self.accessible = np.zeros((52, 2), np.int64)
-        self.record = np.zeros(1024, np.int64)
-        self.seen = np.zeros((search.SEEN_SIZE + 1, 3), np.uint64)
-        self.ordered, self.returns = ordered, returns
-        self.start = self._begin()
+    def __init__(self, deal: Deal):
+        self.deal, self.work = deal, new_work()
+        self.status = _begin(deal, self.work)
 
-    def _begin(self) -> list[int]:
-        s = self.setup
-        state = [*s.state]
-        *state, n = search.settle(*state, s.table, s.suits, self.returns, self.ordered, self.record, 0)
-        where = np.uint64(0)
-        if self.ordered:
-            where, part = search.position_code(state[3], int(s.place[0]), int(s.place[1]), s.order, s.header)
-            state[4] += part
-        self.won = not int(state[1]) & ~int(s.foot) and not (self.ordered and state[3])
-        self.stack[0, :5] = state
-        self.stack[0, search.WHERE] = where
-        self.counts[search.HEIGHT] = self.counts[search.STORED] = 1
-        search.insert(self.slots, state[4])
-        return [int(a) for a in self.record[:n]]
+    @property
+    def counts(self) -> np.ndarray:
+        return self.work.counts
 
     @property
     def bytes(self) -> int:
-        return self.slots.nbytes + self.stack.nbytes
+        return self.work.slots.nbytes + self.work.stack.nbytes
 
-    def arrays(self):
-        s = self.setup
-        return (
-            self.stack,
-            self.slots,
-            self.counts,
-            self.frames,
-            s.table,
-            s.suits,
-            s.foot,
-            s.order,
-            s.header,
-            self.accessible,
-            self.record,
-            self.seen,
-        )
-
-    def go(self, limits: Limits, progress=None) -> str | bool:
-        """True for a win, False for none, or the limit that ended it."""
-        if self.won:
-            return True
-        while True:
-            status = self.run(*self.arrays(), BUDGET)
-            if status == search.WON:
-                return True
-            if status == search.LOST:
+    def _grow(self, limits: Limits, others: int) -> bool:
+        """Make the array larger that was full; False when there is no memory for it."""
+        work = self.work
+        if self.status == TABLE_FULL:
+            if not limits.allows(others + self.bytes + 2 * work.slots.nbytes):
                 return False
-            if status == search.GROW_TABLE:
-                if not limits.allows(self.bytes + 2 * self.slots.nbytes):
-                    return MEMORY
-                larger = np.zeros(2 * self.slots.size, np.uint64)
-                search.refill(self.slots, larger)
-                self.slots = larger
-            elif status == search.GROW_STACK:
-                self.stack = np.concatenate([self.stack, np.zeros_like(self.stack)])
-            elif status == search.TOO_DEEP:
-                raise RuntimeError("a chain is longer than its frames")
-            if reason := limits.exceeded(int(self.counts[search.STORED])):
+            larger = np.zeros(2 * work.slots.size, np.uint64)
+            _copy_codes(work.slots, larger)
+            self.work = work._replace(slots=larger)
+        elif self.status == STACK_FULL:
+            self.work = work._replace(stack=np.concatenate([work.stack, np.zeros_like(work.stack)]))
+        elif self.status == CHAIN_FULL:
+            longer = new_work(1, 1, 4 * len(work.frames))
+            self.work = work._replace(frames=longer.frames, met=longer.met)
+        return True
+
+    def go(self, limits: Limits, nodes: int | None = None, others: Work | None = None, progress=None) -> str | None:
+        """Search on, for at most so many nodes; returns the limit that ended it, None when none did.
+
+        others: the arrays of another search that count, too.
+        """
+        end = None if nodes is None else int(self.counts[NODES]) + nodes
+        elsewhere = others.bytes if others else 0
+        while self.status not in (WON, LOST):
+            budget = NODES_A_CALL if end is None else min(NODES_A_CALL, end - int(self.counts[NODES]))
+            if budget <= 0:
+                return None
+            if self.status != BUDGET and not self._grow(limits, elsewhere):
+                return MEMORY
+            self.status = _search(self.deal, self.work, budget)
+            stored = int(self.counts[STORED]) + (int(others.counts[STORED]) if others else 0)
+            if self.status in (WON, LOST):
+                break
+            if reason := limits.exceeded(stored):
                 return reason
             if progress:
-                progress(expanded=int(self.counts[search.NODES]), stored=int(self.counts[search.STORED]))
+                progress(expanded=int(self.counts[NODES]), stored=stored)
+        return None
 
-    def path(self) -> list[int]:
-        """The actions of the win that was found."""
-        result = list(self.start)
-        if self.won:
-            return result
-        nodes = [n for n in range(self.counts[search.HEIGHT]) if self.stack[n, search.EXPANDED]]
-        nodes.append(int(self.counts[search.HEIGHT]) - 1)
-        for here, after in pairwise(nodes):
-            n = self.actions(*self.arrays(), here, self.stack[after, search.CODE])
-            result += [int(a) for a in self.record[:n]]
-        return result
+    def steps(self, position: Position) -> list[tuple[int, int]]:
+        """The solution, after a win."""
+        steps = np.zeros((MOST_STEPS, 2), np.uint8)
+        n = _steps(self.deal, self.work, *lay_out(position), steps)
+        return [(int(card), int(destination)) for card, destination in steps[:n]]
+
+
+def easier(position: Position, rules: Rules) -> Rules | None:
+    """Rules under which the stock is free and cards may return: a position lost under them is lost under ``rules``.
+    None when they are no easier."""
+    if is_free(position, rules) and rules.foundation_return:
+        return None
+    return rules.with_options(draw=1, passes=None, foundation_return=True)
 
 
 def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> Outcome:
@@ -118,21 +123,91 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
     Raises:
         ValueError: the position cannot be searched: a column's top card is face down.
     """
-    setup = set_up(position, rules)
-    work = Search(setup, not is_free(position, rules), rules.foundation_return)
-    answer = work.go(limits, progress)
+    main = Search(set_up(position, rules))
+    done = [main]
+    free = easier(position, rules)
+    reason = main.go(limits, QUICK_NODES if free else None, progress=progress)
+    if free and not reason and main.status not in (WON, LOST):
+        refuter = Search(set_up(position, free))
+        done.append(refuter)
+        reason = refuter.go(limits, others=main, progress=progress)
+        if refuter.status == LOST:
+            main.status = LOST
+        refuter.work = refuter.work._replace(slots=np.zeros(1, np.uint64))
+        if not reason:
+            reason = main.go(limits, progress=progress)
     numbers = {
-        "expanded": int(work.counts[search.NODES]),
-        "generated": int(work.counts[search.LINKS]),
-        "stored": int(work.counts[search.STORED]),
-        "bytes": work.bytes,
+        "expanded": sum(int(s.counts[NODES]) for s in done),
+        "generated": sum(int(s.counts[LINKS]) for s in done),
+        "stored": sum(int(s.counts[STORED]) for s in done),
+        "bytes": max(s.bytes for s in done),
     }
-    if answer is False:
+    if reason:
+        return Outcome(UNDECIDED, reason=reason, **numbers)
+    if main.status == LOST:
         return Outcome(UNSOLVABLE, **numbers)
-    if answer is not True:
-        return Outcome(UNDECIDED, reason=answer, **numbers)
-    table = Table(position)
-    for action in work.path():
-        table.play(action)
-    table.finish()
-    return Outcome(SOLVABLE, steps=table.steps, **numbers)
+    return Outcome(SOLVABLE, steps=main.steps(position), **numbers)
+
+
+_PLAIN = tuple(tuple(i * (i + 1) // 2 + j for j in range(i + 1)) for i in range(7))
+
+
+def _template(rules: Rules) -> tuple[Deal, np.ndarray]:
+    """A deal's arrays under the rules, to be filled, and what a layer of each column adds to the code (uint64[7])."""
+    deal = set_up(Position(_PLAIN, tuple(range(7)), stock=tuple(range(28, 52))), rules)
+    return deal, deal.table[[column[0] for column in _PLAIN], LAYER]
+
+
+def decide_many(
+    decks: np.ndarray,
+    rules: Rules,
+    max_states: int,
+    stop: np.ndarray,
+    out_verdict: np.ndarray,
+    out_length: np.ndarray,
+    out_expanded: np.ndarray,
+    out_generated: np.ndarray,
+    out_steps: np.ndarray | None = None,
+) -> None:
+    """Decide many deals in one compiled call, each with about ``max_states`` positions stored at most, twice that where
+    a search with a free stock helps.
+
+    Args:
+        decks: uint8[n, 52]: columns 1 to 7, each deepest first, then the stock, first drawn first.
+        rules: any rules of Klondike.
+        max_states: the most positions to store for a deal.
+        stop: uint8[1]; once it is set, the deals not yet decided stay undecided.
+        out_verdict: int8[n], set to 0 undecided, 1 solvable, 2 unsolvable.
+        out_length: int32[n], the number of steps of each solution.
+        out_expanded, out_generated: int64[n].
+        out_steps: uint8[n, m, 2], the steps of each solution, or None. A row ends at its length: what follows is left
+            as it was. A deal whose solution has more than m steps counts as undecided.
+    """
+    if out_steps is None:
+        out_steps = np.zeros((len(decks), 1024, 2), np.uint8)
+    deal, weights = _template(rules)
+    free = rules.with_options(draw=1, passes=None, foundation_return=True)
+    refuter = _template(free)[0]
+    if free == rules:
+        refuter.numbers[:] = 0
+    size = max(4096, 1 << int(2 * max_states).bit_length())
+    work, other = new_work(slots=1), new_work(slots=1)
+    tables = np.zeros((2, size), np.uint64)
+    other_tables = np.zeros((2, size if free != rules else 1), np.uint64)
+    _decide_many(
+        decks,
+        deal,
+        refuter,
+        weights,
+        work,
+        tables,
+        other,
+        other_tables,
+        max_states,
+        stop,
+        out_verdict,
+        out_length,
+        out_expanded,
+        out_generated,
+        out_steps,
+    )

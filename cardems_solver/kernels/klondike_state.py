@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver import cards, reference
-from cardems_solver.kernels.bits import U1, U2, U4, bit, popcount
+from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, popcount
 from cardems_solver.kernels.jit import jit
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
@@ -34,37 +34,42 @@ PAIRS = np.uint64(0x5555555555555555)
 LOW_PAIRS = np.uint64(0x3333333333333333)
 CARDS = np.uint64((1 << 52) - 1)
 KINGS = np.uint64(0xF << 48)
+SUIT = np.uint64(0x1111111111111)
 BLACK = np.uint64(0x000CCCCCCCCCCCCC)
 RED = np.uint64(0x0003333333333333)
-U3 = np.uint64(3)
+U3, U8, U16, U32 = (np.uint64(n) for n in (3, 8, 16, 32))
+
+# Kinds of action.
+HOME, RETURN, STOCK_HOME, STOCK_PLACE, SHIFT = range(5)
 
 # Columns of ``table``: what happens when a locked card leaves, and the stock card's share in the code.
-MASK_UNDER, LOCK_UNDER, LAYER, STOCK_BIT, TABLE_COLUMNS = 0, 1, 2, 3, 4
+MASK_UNDER, LOCK_UNDER, LAYER, STOCK_BIT = range(4)
 
-# ``header``: numbers of a search that never change.
-DRAW, STOCK_SIZE, LAST_PASS, POSITION_RADIX, PASS_RADIX, HEADER_SIZE = 0, 1, 2, 3, 4, 5
+# ``numbers``: what does not change in a search.
+ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, NUMBERS = range(9)
+
+# ``words``: the state at the start, and the cards that leave their column empty when they leave.
+VISIBLE, LOCKED, NEXTS, STOCK, CODE, FOOT, WORDS = range(7)
 
 
-class Setup(NamedTuple):
+class Deal(NamedTuple):
     """A position made ready for the search.
 
     Attributes:
         table: uint64[52, 4], see above.
         suits: uint64[4], what a card going home adds to the code.
-        foot: set of cards that leave their column empty when they leave.
         order: int64[52], the stock's cards in the order in which they are drawn, waste first; -1 after the last.
-        header: int64[5], see above.
-        state: uint64[5]: visible, locked, nexts, stock, code.
-        place: int64[2]: order number of the first card not in the waste; passes begun, from 0.
+        numbers: int64[8]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
+            stock and waste; passes that may yet be begun, -1 for any number; order number of the first card not in the
+            waste; radices of position and pass in the code.
+        words: uint64[6], see above.
     """
 
     table: np.ndarray
     suits: np.ndarray
-    foot: np.uint64
     order: np.ndarray
-    header: np.ndarray
-    state: np.ndarray
-    place: np.ndarray
+    numbers: np.ndarray
+    words: np.ndarray
 
 
 class TooLarge(ValueError):
@@ -93,14 +98,14 @@ def is_free(position: Position, rules: Rules) -> bool:
     return rules.draw == 1 and (rules.passes is None or rules.passes - position.passes >= left)
 
 
-def set_up(position: Position, rules: Rules) -> Setup:
+def set_up(position: Position, rules: Rules) -> Deal:
     """The search's arrays for a position.
 
     Raises:
         ValueError: a column's top card is face down.
         TooLarge: the code does not fit.
     """
-    table = np.zeros((52, TABLE_COLUMNS), np.uint64)
+    table = np.zeros((52, 4), np.uint64)
     drawn = [*position.waste, *position.stock]
     for i, c in enumerate(drawn):
         table[c, STOCK_BIT] = 1 << i
@@ -122,8 +127,8 @@ def set_up(position: Position, rules: Rules) -> Setup:
         under_mask = under_lock = 0
         if cards.rank(column[0]) == 12:
             under_mask = _mask(stack.pop(0))
-        elif stack:
-            foot |= 1 << stack[0][0]
+        else:
+            foot |= 1 << column[0]
         for layer in stack:
             table[layer[0], MASK_UNDER] = under_mask
             table[layer[0], LOCK_UNDER] = under_lock
@@ -132,32 +137,27 @@ def set_up(position: Position, rules: Rules) -> Setup:
         locked |= under_lock
         code += radix * len(stack)
         radix *= len(stack) + 1
-    header = np.zeros(HEADER_SIZE, np.int64)
-    header[DRAW] = rules.draw
-    header[STOCK_SIZE] = len(drawn)
+    numbers = np.zeros(NUMBERS, np.int64)
+    numbers[RETURNS] = rules.foundation_return
+    numbers[DRAW] = rules.draw
+    numbers[STOCK_SIZE] = len(drawn)
+    numbers[LAST_PASS] = -1
     if not is_free(position, rules):
-        header[POSITION_RADIX] = radix
+        numbers[ORDERED] = 1
+        numbers[FIRST] = len(position.waste)
+        numbers[POSITION_RADIX] = radix
         radix *= len(drawn) + 1
-        redeals = len(drawn) if rules.passes is None else min(len(drawn), rules.passes - position.passes)
-        limited = rules.passes is not None and redeals < len(drawn)
-        header[LAST_PASS] = redeals if limited else -1
-        header[PASS_RADIX] = radix if limited else 0
-        if limited:
-            radix *= redeals + 1
+        if rules.passes is not None and rules.passes - position.passes < len(drawn):
+            numbers[LAST_PASS] = rules.passes - position.passes
+            numbers[PASS_RADIX] = radix
+            radix *= rules.passes - position.passes + 1
     if radix > 1 << 64:
         raise TooLarge("this position has more states than 64 bits can number")
-    nexts = _mask(4 * position.foundations[s] + s for s in range(4))
     order = np.full(52, -1, np.int64)
     order[: len(drawn)] = drawn
-    return Setup(
-        table,
-        suits,
-        np.uint64(foot),
-        order,
-        header,
-        np.array([visible, locked, nexts, _mask(drawn), code], np.uint64),
-        np.array([len(position.waste), 0], np.int64),
-    )
+    nexts = _mask(4 * position.foundations[s] + s for s in range(4))
+    words = np.array([visible, locked, nexts, _mask(drawn), code, foot], np.uint64)
+    return Deal(table, suits, order, numbers, words)
 
 
 @jit
@@ -177,7 +177,7 @@ def room(visible, locked):
 
 
 @jit
-def is_safe(nexts, c, may_return):
+def is_safe(nexts, c, returns):
     """May card ``c``, the next of its suit, be sent home for good? Yes if nothing can want to lie on it: both cards of
     the other colour one rank lower are home for good. If cards may return, they could come back to carry the card two
     ranks lower of c's colour: so that one must be home, too (proof: docs/klondike-proof.md)."""
@@ -185,4 +185,116 @@ def is_safe(nexts, c, may_return):
     other = RED if c & 2 else BLACK
     if nexts & low & other:
         return False
-    return not may_return or not (nexts & (low >> U4) & ~other)
+    return not returns or not (nexts & (low >> U4) & ~other)
+
+
+@jit
+def homes(nexts):
+    """The cards on the foundations."""
+    home = nexts >> U4
+    home |= home >> U4
+    home |= home >> U8
+    home |= home >> U16
+    return home | home >> U32
+
+
+@jit
+def restless(nexts):
+    """The cards on the foundations that may have to come back: those that ``is_safe`` does not call safe there."""
+    red = lowest(nexts & ~BLACK) >> 2
+    black = lowest(nexts & ~RED) >> 2
+    at_rest = RED & (bit(4 * min(black, red + 1) + 4) - U1) | BLACK & (bit(4 * min(red, black + 1) + 4) - U1)
+    return homes(nexts) & ~at_rest
+
+
+@jit
+def both(cards):
+    """The cards and their twins."""
+    return ((cards | (cards >> U1)) & PAIRS) * U3
+
+
+@jit
+def hosts_of(cards):
+    """The cards that any of these may lie on."""
+    pairs = both(cards)
+    return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) << U4
+
+
+@jit
+def children_of(cards):
+    """The cards that may lie on any of these."""
+    pairs = both(cards)
+    return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) >> U4
+
+
+@jit
+def act(deal, kind, c, visible, locked, nexts, stock, code):
+    """The state after an action (its code but for the stock's position)."""
+    b = bit(c)
+    if kind in (HOME, STOCK_HOME):
+        nexts ^= b | (b << U4)
+        code += deal.suits[c & 3]
+    elif kind == RETURN:
+        nexts ^= b | (b << U4)
+        code -= deal.suits[c & 3]
+    if kind == STOCK_HOME:
+        stock ^= b
+        code -= deal.table[c, STOCK_BIT]
+    elif kind == STOCK_PLACE:
+        stock ^= b
+        visible |= b
+        code -= deal.table[c, STOCK_BIT]
+    elif kind == RETURN:
+        visible |= b
+    else:
+        if kind == HOME:
+            visible ^= b
+        if locked & b:
+            locked ^= b | deal.table[c, LOCK_UNDER]
+            visible |= deal.table[c, MASK_UNDER]
+            code -= deal.table[c, LAYER]
+    return visible, locked, nexts, stock, code
+
+
+@jit
+def is_won(deal, locked, stock):
+    """Can everything go home now? Yes with no layer under another, and the stock free or gone: the lowest card that is
+    not home is in the stock or lies bare."""
+    return locked & ~deal.words[FOOT] == U0 and (deal.numbers[ORDERED] == 0 or stock == U0)
+
+
+@jit
+def settle(deal, visible, locked, nexts, stock, code, record, n):
+    """Send home what can go home without loss: where cards may return, every free card (this names the class);
+    always what is safe, turning up layers, and from the stock where its order does not matter. Writes the actions to
+    ``record`` from n on; returns the state and the new n."""
+    returns = deal.numbers[RETURNS] != 0
+    ordered = deal.numbers[ORDERED] != 0
+    while True:
+        bare, _ = room(visible, locked)
+        able = visible & bare & nexts
+        if returns and able & ~locked != U0:
+            kind = HOME
+            c = lowest(able & ~locked)
+        else:
+            kind = -1
+            c = 0
+            while able != U0:
+                c = lowest(able)
+                if is_safe(nexts, c, returns):
+                    kind = HOME
+                    break
+                able &= able - U1
+            if kind < 0 and not ordered:
+                able = stock & nexts
+                while able != U0:
+                    c = lowest(able)
+                    if is_safe(nexts, c, returns):
+                        kind = STOCK_HOME
+                        break
+                    able &= able - U1
+            if kind < 0:
+                return visible, locked, nexts, stock, code, n
+        visible, locked, nexts, stock, code = act(deal, kind, c, visible, locked, nexts, stock, code)
+        record[n] = kind << 6 | c
+        n += 1

@@ -6,74 +6,98 @@ something lies on it is bared first: what lies on it moves to the card's twin.
 
 from __future__ import annotations
 
-from cardems_solver import cards, reference
-from cardems_solver.kernels.klondike_search import HOME, RETURN, SHIFT, STOCK_HOME, STOCK_PLACE
-from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION, Step
+import numpy as np
+
+from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.klondike_state import HOME, RETURN, STOCK_HOME
+from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 from cardems_solver.position import Position
 
+NO_ROOM = -1
 
-class Table:
-    """The columns while the actions are played; ``steps`` collects what is done."""
 
-    def __init__(self, position: Position):
-        self.columns = [list(column) for column in position.columns]
-        self.heights = list(position.foundations)
-        self.steps: list[Step] = []
+def lay_out(position: Position) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(columns uint8[7, 64], deepest first; their heights int64[7]; cards on each foundation int64[4])."""
+    columns = np.zeros((7, 64), np.uint8)
+    heights = np.zeros(7, np.int64)
+    for i, column in enumerate(position.columns):
+        columns[i, : len(column)] = column
+        heights[i] = len(column)
+    return columns, heights, np.array(position.foundations, np.int64)
 
-    def _find(self, c: int) -> tuple[list[int], int]:
-        for column in self.columns:
-            if c in column:
-                return column, column.index(c)
-        raise ValueError(f"{cards.name(c)} is not in the tableau")
 
-    def _place(self, taken: list[int], source: list[int] | None = None) -> None:
-        """Put cards on a column, not the one they come from, that accepts them."""
-        for column in self.columns:
-            if column and column is not source and reference.continues(taken[0], column[-1]):
-                self.steps.append((taken[0], column[-1]))
-                column += taken
-                return
-        self.columns[self.columns.index([])] += taken
-        self.steps.append((taken[0], TO_COLUMN))
+@jit
+def _find(columns, heights, card):
+    """(column, place in it) of a card, (-1, 0) when it is in none."""
+    for i in range(7):
+        for j in range(heights[i]):
+            if columns[i, j] == card:
+                return i, j
+    return -1, 0
 
-    def _take(self, c: int) -> list[int]:
-        column, i = self._find(c)
-        taken = column[i:]
-        del column[i:]
-        return taken
 
-    def _home(self, c: int) -> None:
-        self.heights[cards.suit(c)] += 1
-        self.steps.append((c, TO_FOUNDATION))
+@jit
+def _lay(columns, heights, card, source, start, steps, n):
+    """Lay a card, and what lies on it in column ``source`` from ``start`` on (-1: it comes from elsewhere), on a column
+    that takes it; write the step to ``steps`` at n."""
+    target = -1
+    for i in range(7):
+        if i == source:
+            continue
+        if heights[i] == 0:
+            if card >= 48 and target < 0:
+                target = i
+        else:
+            top = np.int64(columns[i, heights[i] - 1])
+            if (top >> 2) == (card >> 2) + 1 and (top >> 1 & 1) != (card >> 1 & 1):
+                target = i
+    steps[n, 0] = card
+    steps[n, 1] = columns[target, heights[target] - 1] if heights[target] else TO_COLUMN
+    if source < 0:
+        columns[target, heights[target]] = card
+        heights[target] += 1
+    else:
+        for j in range(start, heights[source]):
+            columns[target, heights[target]] = columns[source, j]
+            heights[target] += 1
+        heights[source] = start
 
-    def play(self, action: int) -> None:
-        kind, c = action >> 6, action & 63
-        if kind == HOME:
-            column, i = self._find(c)
-            if column[i] != column[-1]:
-                child = column[i + 1]
-                self.steps.append((child, c ^ 1))
-                twins = self._find(c ^ 1)[0]
-                twins += self._take(child)
-            self._take(c)
-            self._home(c)
-        elif kind == STOCK_HOME:
-            self._home(c)
-        elif kind in (RETURN, STOCK_PLACE):
+
+@jit
+def write_steps(columns, heights, home, actions, count, steps):
+    """Write the steps for ``count`` actions, and then for sending all that is left home, to ``steps`` (uint8[n, 2]);
+    returns how many, or NO_ROOM. The arrays of ``lay_out`` are played along."""
+    n = 0
+    for a in range(count):
+        if n + 2 > steps.shape[0]:
+            return NO_ROOM
+        kind, card = actions[a] >> 6, actions[a] & 63
+        column, place = _find(columns, heights, card)
+        if kind in (HOME, STOCK_HOME):
+            if column >= 0:
+                if place + 1 < heights[column]:
+                    child = np.int64(columns[column, place + 1])
+                    _lay(columns, heights, child, column, place + 1, steps, n)
+                    n += 1
+                heights[column] = place
+            home[card & 3] += 1
+            steps[n, 0] = card
+            steps[n, 1] = TO_FOUNDATION
+        else:
             if kind == RETURN:
-                self.heights[cards.suit(c)] -= 1
-            self._place([c])
-        elif kind == SHIFT:
-            column, i = self._find(c)
-            taken = column[i:]
-            del column[i:]
-            self._place(taken, column)
-
-    def finish(self) -> None:
-        """Send everything home, lowest cards first: all that is left is in runs and the stock."""
-        while min(self.heights) < 13:
-            suit = self.heights.index(min(self.heights))
-            c = cards.card(self.heights[suit], suit)
-            if any(c in column for column in self.columns):
-                self._take(c)
-            self._home(c)
+                home[card & 3] -= 1
+            _lay(columns, heights, card, column, place, steps, n)
+        n += 1
+    while True:
+        suit = 0
+        for s in range(1, 4):
+            if home[s] < home[suit]:
+                suit = s
+        if home[suit] == 13:
+            return n
+        if n == steps.shape[0]:
+            return NO_ROOM
+        steps[n, 0] = 4 * home[suit] + suit
+        steps[n, 1] = TO_FOUNDATION
+        home[suit] += 1
+        n += 1
