@@ -80,8 +80,9 @@ def _check(
     from cardems_solver.kernels import checker
 
     lengths = np.empty(len(decks), np.int32)
-    row, metric = checker.rules_row(question.rules), checker.METRICS[question.metric]
-    bad = checker.check_many(checker.new_table(), row, metric, decks, verdicts, steps, lengths)
+    table, row, single = checker.new_table(), checker.rules_row(question.rules), checker.single_moves()
+    metric = checker.METRICS[question.metric]
+    bad = checker.check_many(table, row, single, metric, decks, verdicts, steps, lengths)
     if bad >= 0:
         rules = question.rules
         try:

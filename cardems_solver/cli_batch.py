@@ -37,6 +37,7 @@ class _Display:
         self.confidence = confidence
         self.line = line
         self.told = 0.0
+        self.last: Any = None
         shown = sys.stderr.isatty() and not quiet
         # tqdm counts in floating point where it estimates: a total beyond it has no bar worth showing.
         self.bar = tqdm(
@@ -58,10 +59,14 @@ class _Display:
                 self.bar.write(text, file=sys.stdout, end="")
         if self.bar.disable:
             return
-        self.bar.n = self.bar.initial + report.tally.done_now
-        if report.seconds - self.told >= 0.5:
-            self.told = report.seconds
-            self.bar.set_postfix_str(self._facts(report), refresh=False)
+        self.last = report
+        if report.seconds - self.told >= 0.25:
+            self._draw()
+
+    def _draw(self) -> None:
+        self.told = self.last.seconds
+        self.bar.n = self.bar.initial + self.last.tally.done_now
+        self.bar.set_postfix_str(self._facts(self.last), refresh=False)
         self.bar.refresh()
 
     def _facts(self, report: Any) -> str:
@@ -84,6 +89,8 @@ class _Display:
         return ", ".join(parts)
 
     def close(self) -> None:
+        if self.last is not None:
+            self._draw()
         self.bar.close()
 
 
@@ -192,6 +199,7 @@ def batch(game: str, ranges: tuple[str, ...], **values: Any) -> None:
 
     from cardems_solver import batch as engine_room
     from cardems_solver.chunks import Question
+    from cardems_solver.dask_engine import ClusterError, DaskEngine
     from cardems_solver.limits import machine_memory
     from cardems_solver.results import JsonLines, ResultFile, ResultsError
     from cardems_solver.worklist import Feeder, WorkList
@@ -213,13 +221,11 @@ def batch(game: str, ranges: tuple[str, ...], **values: Any) -> None:
         if not values["quiet"]:
             cli.announce_compiling()
         if values["engine"] == "dask":
-            from cardems_solver.dask_engine import DaskEngine
-
             engine = DaskEngine(question, feeder, values["scheduler"], values["memory"], waiting)
         else:
             memory = values["memory"] or machine_memory() * 3 // 4
             engine = engine_room.LocalEngine(question, feeder, values["jobs"] or _cores(), memory, waiting)
-    except ResultsError as error:
+    except (ResultsError, ClusterError) as error:
         raise BadInput(str(error)) from None
 
     line = None
@@ -248,7 +254,7 @@ def batch(game: str, ranges: tuple[str, ...], **values: Any) -> None:
         )
         if out is not None:
             out.close()
-    except ResultsError as error:
+    except (ResultsError, ClusterError) as error:
         raise BadInput(str(error)) from None
     finally:
         display.close()

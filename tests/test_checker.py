@@ -158,19 +158,19 @@ def judge(position: Position, game: rules.Rules, steps) -> tuple[int, bool, bool
 def test_it_agrees_with_the_reference(name):
     game = RULES[name]
     rng = random.Random(name)
-    row = checker.rules_row(game)
+    row, single = checker.rules_row(game), checker.single_moves()
     won = spoilt = 0
     for trial in range(150):
         position = deal(rng.sample(range(52), 52), game) if trial % 4 == 0 else late(rng, game)
         for steps in (good := play_at_random(rng, position, game, 60), spoil(rng, good), spoil(rng, good)):
             expected = judge(position, game, steps)
-            table = checker.load(position, game)
-            made, legal, finished = checker.replay(table, row, np.array(steps, np.uint8).reshape(-1, 2))
+            table = checker.load(position)
+            made, legal, finished = checker.replay(table, row, single, np.array(steps, np.uint8).reshape(-1, 2))
             assert (made, legal) == expected[:2], (position, steps)
             if legal:
                 assert finished == expected[2], (position, steps)
-                assert table.count[checker.MADE] == expected[3]
-                assert table.count[checker.MADE] + table.count[checker.TURNED] == expected[4]
+                assert table[checker.COUNT, checker.MADE] == expected[3]
+                assert table[checker.COUNT, checker.MADE] + table[checker.COUNT, checker.TURNED] == expected[4]
             won += legal and finished
             spoilt += not legal
     assert won > 20 and spoilt > 50, "the games must be of both kinds for this test to mean anything"
@@ -186,20 +186,18 @@ def test_it_deals_as_the_reference_does(name):
         checker.check_many(
             table,
             row,
+            checker.single_moves(),
             0,
             np.array([deck], np.uint8),
             np.ones(1, np.int8),
             np.full((1, 3, 2), checker.NO_STEP, np.uint8),
             np.zeros(1, np.int32),
         )
-        expected = checker.load(deal(deck, game), game)
-        for field in ("height", "down", "in_cell", "home", "count"):
-            assert (getattr(table, field) == getattr(expected, field)).all(), field
-        for i in range(8):
-            assert (table.columns[i, : table.height[i]] == expected.columns[i, : table.height[i]]).all()
-        for field, size in (("talon", checker.TALON), ("reserve", checker.RESERVE)):
-            n = table.count[size]
-            assert (getattr(table, field)[:n] == getattr(expected, field)[:n]).all()
+        expected = checker.load(deal(deck, game))
+        assert (table[checker.HOME :] == expected[checker.HOME :]).all()
+        for place in (*range(8), checker.TALON, checker.RESERVE):
+            height = table[checker.HEIGHT, place]
+            assert (table[place, :height] == expected[place, :height]).all()
 
 
 def test_a_false_solution_is_found_among_others():
@@ -207,7 +205,7 @@ def test_a_false_solution_is_found_among_others():
     decks = np.array([range(52)] * 3, np.uint8)
     steps = np.full((3, 4, 2), checker.NO_STEP, np.uint8)
     lengths = np.zeros(3, np.int32)
-    arguments = checker.new_table(), checker.rules_row(game), 0, decks
+    arguments = checker.new_table(), checker.rules_row(game), checker.single_moves(), 0, decks
     assert checker.check_many(*arguments, np.array([0, 2, 0], np.int8), steps, lengths) == -1
     assert (lengths == -1).all()
     assert checker.check_many(*arguments, np.array([0, 2, 1], np.int8), steps, lengths) == 2
@@ -217,7 +215,7 @@ def test_a_false_solution_is_found_among_others():
 def test_the_cards_metric_counts_a_run_as_it_is_carried(n):
     game = rules.preset("freecell")
     run = tuple(cards.card(12 - i, 2 * (i % 2)) for i in range(n))
-    single = checker.new_table().single
+    single = checker.single_moves()
     for e in range(5):
         for m in range(6):
             empty = ((),) * m

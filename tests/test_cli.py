@@ -98,6 +98,10 @@ def test_solve_json_has_every_promised_field():
     [
         ("freecell", "1", "text"),
         ("freecell", "617", "standard"),
+        ("klondike", "solvitaire:3", "text"),
+        ("klondike", "solvitaire:5", "minimal-klondike"),
+        ("klondike-one-pass", "solvitaire:13", "minimal-klondike"),
+        ("canfield", "solvitaire:3", "text"),
     ],
 )
 def test_what_solve_prints_verify_accepts(game, deal, notation):

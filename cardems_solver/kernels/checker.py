@@ -8,7 +8,6 @@ a batch pass through it, as those of ``solve`` pass through ``reference``, again
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -29,35 +28,27 @@ METRICS = {"moves": 0, "taps": 1, "cards": 2}
 GAME, COLUMNS, CELLS, DRAW, PASSES, RETURN, PARTIAL, ANY_FILLS = range(8)
 UNLIMITED_PASSES = 1 << 40
 
-# Places in Table.count.
-FREE_CELLS, RESERVE, TALON, DRAWN, PASS, BASE, MADE, TURNED, SINGLE = range(9)
-
-
-class Table(NamedTuple):
-    """A game in progress.
-
-    Attributes:
-        columns: uint8[8, 64], deepest card first.
-        height: int64[8], cards in each column.
-        down: int64[8], how many of them, from the deepest, are face down.
-        in_cell: uint8[52], 1 for a card in a cell.
-        home: int64[4], cards on each foundation.
-        reserve: uint8[64], top last.
-        talon: uint8[64], the waste from its bottom, and behind it the stock, next drawn first.
-        count: int64[9]: free cells, cards in the reserve, cards in the talon, how many of them are in the waste, passes
-            begun, base rank; moves made, times the waste was turned over, moves of single cards.
-        single: int64[14, 9, 9], moves of single cards that carry n cards by so many free cells and empty columns.
-    """
-
-    columns: np.ndarray
-    height: np.ndarray
-    down: np.ndarray
-    in_cell: np.ndarray
-    home: np.ndarray
-    reserve: np.ndarray
-    talon: np.ndarray
-    count: np.ndarray
-    single: np.ndarray
+# A game in progress is a table of integers, int64[16, 64]. Rows 0 to 7 are the columns, deepest card first; the other
+# rows are piles, too, and facts. A pile's row is also the name of the place where its cards are.
+IN_CELLS = 8
+"""No cards are listed: cells have no order."""
+TALON = 9
+"""The waste from its bottom, and behind it the stock, next drawn first."""
+RESERVE = 10
+"""Top last."""
+HOME = 11
+"""Not cards, but how many of each suit are home."""
+HEIGHT = 12
+"""How many cards are in each place, but for HOME."""
+DOWN = 13
+"""How many cards of each column, from the deepest, are face down."""
+WHERE = 14
+"""Where each card is."""
+COUNT = 15
+"""Numbers, in the places that follow."""
+BASE, DRAWN, PASS, MADE, TURNED, SINGLE = range(6)
+"""The base rank; cards of the talon that are in the waste; passes begun; moves made; times the waste was turned over;
+moves of single cards."""
 
 
 def rules_row(rules: Rules) -> np.ndarray:
@@ -78,7 +69,7 @@ def rules_row(rules: Rules) -> np.ndarray:
 
 
 @cache
-def _single_moves() -> np.ndarray:
+def single_moves() -> np.ndarray:
     """How many single-card moves stand for one move of n cards with e free cells and m empty columns, int64[14, 9, 9];
     0 where there is no room. The run is carried as ``expand.single_cards`` does it: by the cells alone where they do,
     otherwise the upper part goes to an empty column first, the rest over, and the upper part on top of it."""
@@ -96,264 +87,243 @@ def _single_moves() -> np.ndarray:
     return moves
 
 
-def new_table() -> Table:
-    return Table(
-        columns=np.zeros((8, 64), np.uint8),
-        height=np.zeros(8, np.int64),
-        down=np.zeros(8, np.int64),
-        in_cell=np.zeros(52, np.uint8),
-        home=np.zeros(4, np.int64),
-        reserve=np.zeros(64, np.uint8),
-        talon=np.zeros(64, np.uint8),
-        count=np.zeros(9, np.int64),
-        single=_single_moves(),
-    )
+def new_table() -> np.ndarray:
+    return np.zeros((16, 64), np.int64)
 
 
-def load(position: Position, rules: Rules) -> Table:
+def load(position: Position) -> np.ndarray:
     """Any position as a table."""
-    table = new_table()
-    for i, column in enumerate(position.columns):
-        table.columns[i, : len(column)] = column
-        table.height[i] = len(column)
-        table.down[i] = position.face_down[i]
-    for c in position.cells:
-        if c != EMPTY:
-            table.in_cell[c] = 1
-    table.home[:] = position.foundations
-    table.reserve[: len(position.reserve)] = position.reserve
-    talon = position.waste + position.stock
-    table.talon[: len(talon)] = talon
-    table.count[FREE_CELLS] = position.cells.count(EMPTY)
-    table.count[RESERVE] = len(position.reserve)
-    table.count[TALON] = len(talon)
-    table.count[DRAWN] = len(position.waste)
-    table.count[PASS] = position.passes
-    table.count[BASE] = position.base
-    return table
+    t = new_table()
+    piles = dict(enumerate(position.columns))
+    piles |= {TALON: position.waste + position.stock, RESERVE: position.reserve}
+    t[WHERE, :52] = HOME
+    for place, pile in piles.items():
+        t[place, : len(pile)] = pile
+        t[HEIGHT, place] = len(pile)
+        t[WHERE, list(pile)] = place
+    in_cells = [c for c in position.cells if c != EMPTY]
+    t[WHERE, in_cells] = IN_CELLS
+    t[HEIGHT, IN_CELLS] = len(in_cells)
+    t[DOWN, : len(position.face_down)] = position.face_down
+    t[HOME, :4] = position.foundations
+    t[COUNT, BASE], t[COUNT, DRAWN], t[COUNT, PASS] = position.base, len(position.waste), position.passes
+    return t
+
+
+@jit
+def _put(t, place, card):
+    """Lay a card on a pile."""
+    t[place, t[HEIGHT, place]] = card
+    t[HEIGHT, place] += 1
+    t[WHERE, card] = place
 
 
 @jit
 def _deal(t, rules, deck):
     """Lay out a deck, uint8[52] in the game's canonical card order, on the table (modified in place)."""
-    t.height[:] = 0
-    t.down[:] = 0
-    t.in_cell[:] = 0
-    t.home[:] = 0
-    t.count[:] = 0
-    t.count[PASS] = 1
-    t.count[FREE_CELLS] = rules[CELLS]
+    t[HOME:] = 0
+    t[COUNT, PASS] = 1
     dealt = 0
     if rules[GAME] == FREECELL:
         for i in range(52):
-            column = i % rules[COLUMNS]
-            t.columns[column, t.height[column]] = deck[i]
-            t.height[column] += 1
+            _put(t, i % rules[COLUMNS], np.int64(deck[i]))
         dealt = 52
     elif rules[GAME] == KLONDIKE:
         for column in range(rules[COLUMNS]):
             for _ in range(column + 1):
-                t.columns[column, t.height[column]] = deck[dealt]
-                t.height[column] += 1
+                _put(t, column, np.int64(deck[dealt]))
                 dealt += 1
-            t.down[column] = column
+            t[DOWN, column] = column
     else:
-        t.count[BASE] = np.int64(deck[0]) >> 2
-        t.home[np.int64(deck[0]) & 3] = 1
-        for i in range(13):
-            t.reserve[i] = deck[1 + i]
-        t.count[RESERVE] = 13
+        base = np.int64(deck[0])
+        t[COUNT, BASE] = base >> 2
+        t[HOME, base & 3] = 1
+        t[WHERE, base] = HOME
+        for i in range(1, 14):
+            _put(t, RESERVE, np.int64(deck[i]))
         dealt = 14
         for column in range(rules[COLUMNS]):
-            t.columns[column, 0] = deck[dealt]
-            t.height[column] = 1
+            _put(t, column, np.int64(deck[dealt]))
             dealt += 1
     for i in range(dealt, 52):
-        t.talon[i - dealt] = deck[i]
-    t.count[TALON] = 52 - dealt
+        _put(t, TALON, np.int64(deck[i]))
 
 
 @jit
-def _height_in_suit(t, card):
+def _height_in_suit(base, card):
     """How many cards its foundation holds before it: 0 for a card of the base rank."""
-    return ((card >> 2) + 13 - t.count[BASE]) % 13
+    height = (card >> 2) - base
+    return height if height >= 0 else height + 13
 
 
 @jit
-def _continues(t, child, parent):
+def _continues(base, child, parent):
     """One rank lower, counted from the base, and of the other colour."""
-    lower = _height_in_suit(t, child) + 1 == _height_in_suit(t, parent)
+    lower = _height_in_suit(base, child) + 1 == _height_in_suit(base, parent)
     return lower and (child >> 1 & 1) != (parent >> 1 & 1)
-
-
-@jit
-def _in_talon(t, card):
-    """The card's place in the talon, or -1."""
-    for i in range(t.count[TALON]):
-        if t.talon[i] == card:
-            return i
-    return -1
 
 
 @jit
 def _draw_to(t, rules, place):
     """Draw until the card at that place of the talon is the waste's top; False when it never will be."""
     turned = 0
-    while t.count[DRAWN] != place + 1:
-        if t.count[DRAWN] == t.count[TALON]:
-            if turned == 2 or t.count[PASS] >= rules[PASSES]:
+    while t[COUNT, DRAWN] != place + 1:
+        if t[COUNT, DRAWN] == t[HEIGHT, TALON]:
+            if turned == 2 or t[COUNT, PASS] >= rules[PASSES]:
                 return False
             turned += 1
-            t.count[PASS] += 1
-            t.count[TURNED] += 1
-            t.count[DRAWN] = 0
-        t.count[DRAWN] = min(t.count[DRAWN] + rules[DRAW], t.count[TALON])
-        t.count[MADE] += 1
-        t.count[SINGLE] += 1
+            t[COUNT, PASS] += 1
+            t[COUNT, TURNED] += 1
+            t[COUNT, DRAWN] = 0
+        t[COUNT, DRAWN] = min(t[COUNT, DRAWN] + rules[DRAW], t[HEIGHT, TALON])
+        t[COUNT, MADE] += 1
+        t[COUNT, SINGLE] += 1
     return True
 
 
 @jit
-def _make(t, rules, card, destination):
+def _make(t, rules, single, card, destination):
     """Make one step on the table (modified in place); False when the rules forbid it, and the table is then spoilt."""
     suit = card & 3
+    base = t[COUNT, BASE]
+    columns = rules[COLUMNS]
 
-    # Where the card is, and how many cards move with it.
-    source = -1
+    # Where the card is, how many cards move with it, and whether they may be taken.
+    source = t[WHERE, card]
     carried = 1
-    for column in range(rules[COLUMNS]):
-        for i in range(t.height[column]):
-            if t.columns[column, i] == card:
-                source = column
-                carried = t.height[column] - i
-                if i < t.down[column]:
-                    return False
-    if source >= 0:
-        top = t.height[source]
-        for i in range(top - carried + 1, top):
-            if not _continues(t, np.int64(t.columns[source, i]), np.int64(t.columns[source, i - 1])):
+    place = -1
+    if source < columns:
+        i = t[HEIGHT, source] - 1
+        while t[source, i] != card:
+            if not _continues(base, t[source, i], t[source, i - 1]):
                 return False
-    from_cell = t.in_cell[card] == 1
-    place = _in_talon(t, card)
-    from_reserve = t.count[RESERVE] > 0 and t.reserve[t.count[RESERVE] - 1] == card
-    from_home = False
-    if source < 0 and not from_cell and place < 0 and not from_reserve:
-        from_home = t.home[suit] > 0 and _height_in_suit(t, card) == t.home[suit] - 1
-        if not from_home or rules[RETURN] == 0:
+            i -= 1
+        if i < t[DOWN, source]:
             return False
-    if place >= 0 and not _draw_to(t, rules, place):
+        carried = t[HEIGHT, source] - i
+    elif source == TALON:
+        place = 0
+        while t[TALON, place] != card:
+            place += 1
+        if not _draw_to(t, rules, place):
+            return False
+    elif source == RESERVE:
+        if t[RESERVE, t[HEIGHT, RESERVE] - 1] != card:
+            return False
+    elif source == HOME and (rules[RETURN] == 0 or _height_in_suit(base, card) != t[HOME, suit] - 1):
         return False
 
-    # Where it goes.
+    # Where it goes, and whether the place takes it.
     target = -1
-    empty = 0
-    for column in range(rules[COLUMNS] - 1, -1, -1):
-        if t.height[column] == 0:
-            empty += 1
-            if destination == TO_COLUMN:
-                target = column
-        elif t.columns[column, t.height[column] - 1] == destination:
-            target = column
-    single = 1
+    singles = 1
     if destination == TO_FOUNDATION:
-        if from_home or carried != 1 or _height_in_suit(t, card) != t.home[suit]:
+        if source == HOME or carried != 1 or _height_in_suit(base, card) != t[HOME, suit]:
             return False
     elif destination == TO_CELL:
-        if carried != 1 or t.count[FREE_CELLS] == 0:
+        if carried != 1 or t[HEIGHT, IN_CELLS] == rules[CELLS]:
             return False
+    elif destination > TO_FOUNDATION:
+        return False
     else:
+        empty = 0
+        for column in range(columns - 1, -1, -1):
+            if t[HEIGHT, column] == 0:
+                empty += 1
+                target = column
+        to_empty = destination == TO_COLUMN
+        if not to_empty:
+            target = t[WHERE, destination]
+            if target >= columns or t[target, t[HEIGHT, target] - 1] != destination:
+                return False
         if target < 0 or target == source:
             return False
-        to_empty = destination == TO_COLUMN
-        if not to_empty and not _continues(t, card, destination):
+        if not to_empty and not _continues(base, card, destination):
             return False
         if rules[GAME] == FREECELL:
+            free = rules[CELLS] - t[HEIGHT, IN_CELLS]
             helpers = empty - 1 if to_empty else empty
-            if carried > (1 + t.count[FREE_CELLS]) << helpers:
+            if carried > (1 + free) << helpers:
                 return False
-            single = t.single[carried, t.count[FREE_CELLS], helpers]
+            singles = single[carried, free, helpers]
         elif rules[GAME] == KLONDIKE:
             if to_empty and card >> 2 != 12:
                 return False
         else:
-            if source >= 0 and rules[PARTIAL] == 0 and carried != t.height[source]:
+            if source < columns and rules[PARTIAL] == 0 and carried != t[HEIGHT, source]:
                 return False
-            if to_empty and place < 0 and rules[ANY_FILLS] == 0:
+            if to_empty and source != TALON and rules[ANY_FILLS] == 0:
                 return False
 
-    # Make it so.
-    if target >= 0:
-        for i in range(carried):
-            moved = card
-            if source >= 0:
-                moved = np.int64(t.columns[source, t.height[source] - carried + i])
-            t.columns[target, t.height[target] + i] = moved
-        t.height[target] += carried
+    # Take the cards away.
+    if source < columns:
+        t[HEIGHT, source] -= carried
+    elif source == HOME:
+        t[HOME, suit] -= 1
+    else:
+        t[HEIGHT, source] -= 1
+        if source == TALON:
+            for i in range(place, t[HEIGHT, TALON]):
+                t[TALON, i] = t[TALON, i + 1]
+            t[COUNT, DRAWN] -= 1
+
+    # Put them down.
+    if destination == TO_FOUNDATION:
+        t[HOME, suit] += 1
+        t[WHERE, card] = HOME
     elif destination == TO_CELL:
-        t.count[FREE_CELLS] -= 1
+        t[HEIGHT, IN_CELLS] += 1
+        t[WHERE, card] = IN_CELLS
+    elif source < columns:
+        for i in range(carried):
+            _put(t, target, t[source, t[HEIGHT, source] + i])
     else:
-        t.home[suit] += 1
-    if source >= 0:
-        t.height[source] -= carried
-        if t.down[source] > 0 and t.down[source] == t.height[source]:
-            t.down[source] -= 1
-        if t.height[source] == 0 and t.count[RESERVE] > 0:
-            t.count[RESERVE] -= 1
-            t.columns[source, 0] = t.reserve[t.count[RESERVE]]
-            t.height[source] = 1
-    elif from_cell:
-        t.count[FREE_CELLS] += 1
-    elif place >= 0:
-        for i in range(place, t.count[TALON] - 1):
-            t.talon[i] = t.talon[i + 1]
-        t.count[TALON] -= 1
-        t.count[DRAWN] -= 1
-    elif from_reserve:
-        t.count[RESERVE] -= 1
-    else:
-        t.home[suit] -= 1
-    if from_cell != (destination == TO_CELL):
-        t.in_cell[card] = destination == TO_CELL
-    t.count[MADE] += 1
-    t.count[SINGLE] += single
+        _put(t, target, card)
+
+    # What follows by itself: a card is turned up, the reserve fills a space.
+    if source < columns:
+        if t[DOWN, source] > 0 and t[DOWN, source] == t[HEIGHT, source]:
+            t[DOWN, source] -= 1
+        if t[HEIGHT, source] == 0 and t[HEIGHT, RESERVE] > 0:
+            t[HEIGHT, RESERVE] -= 1
+            _put(t, source, t[RESERVE, t[HEIGHT, RESERVE]])
+    t[COUNT, MADE] += 1
+    t[COUNT, SINGLE] += singles
     return True
 
 
 @jit
-def _length(t, metric):
-    if metric == 1:
-        return t.count[MADE] + t.count[TURNED]
-    return t.count[SINGLE] if metric == 2 else t.count[MADE]
-
-
-@jit
-def _replay(t, rules, steps):
+def _replay(t, rules, single, steps):
     """Number of steps made before the list ended or a step was illegal, and whether it was the former."""
     for n in range(steps.shape[0]):
         card = np.int64(steps[n, 0])
         if card >= 52:
             return n, True
-        if not _make(t, rules, card, np.int64(steps[n, 1])):
+        if not _make(t, rules, single, card, np.int64(steps[n, 1])):
             return n, False
     return steps.shape[0], True
 
 
+@jit
+def _won(t):
+    return t[HOME, 0] + t[HOME, 1] + t[HOME, 2] + t[HOME, 3] == 52
+
+
 @entry
-def replay(t, rules, steps):
+def replay(t, rules, single, steps):
     """Replay steps, uint8[m, 2], on a table (modified in place).
 
     Returns:
         how many steps were made; whether all were legal; whether all cards are home.
     """
-    made, legal = _replay(t, rules, steps)
-    return made, legal, t.home.sum() == 52
+    made, legal = _replay(t, rules, single, steps)
+    return made, legal, _won(t)
 
 
 @entry
-def check_many(t, rules, metric, decks, verdicts, steps, lengths):
+def check_many(t, rules, single, metric, decks, verdicts, steps, lengths):
     """Replay the solution of every deal with verdict 1.
 
-    t: a table to work on; rules: int64[8], see ``rules_row``; metric: 0 moves, 1 taps, 2 cards.
+    t: a table to work on; rules: int64[8] from ``rules_row``; single: from ``single_moves``; metric: from ``METRICS``.
     decks: uint8[n, 52] in the game's canonical card order; verdicts: int8[n]; steps: uint8[n, m, 2].
     lengths: int32[n], set to the length of each solution and to -1 for the other deals.
 
@@ -365,8 +335,13 @@ def check_many(t, rules, metric, decks, verdicts, steps, lengths):
         if verdicts[n] != 1:
             continue
         _deal(t, rules, decks[n])
-        _, legal = _replay(t, rules, steps[n])
-        if not legal or t.home.sum() != 52:
+        _, legal = _replay(t, rules, single, steps[n])
+        if not legal or not _won(t):
             return n
-        lengths[n] = _length(t, metric)
+        if metric == 2:
+            lengths[n] = t[COUNT, SINGLE]
+        elif metric == 1:
+            lengths[n] = t[COUNT, MADE] + t[COUNT, TURNED]
+        else:
+            lengths[n] = t[COUNT, MADE]
     return -1
