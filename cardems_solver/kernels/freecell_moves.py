@@ -1,0 +1,209 @@
+"""Moves on a spread-out FreeCell position: listing them, making one, taking it back.
+
+A move is a row of four numbers: the deepest card that moves, how many move, where from and where to: a column, CELLS or
+FOUNDATIONS. Of several empty columns the first stands for all.
+"""
+
+from __future__ import annotations
+
+from cardems_solver.kernels.freecell_board import AWAY, height_of, next_rank
+from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, FIRST, HOME, SECOND, moved
+from cardems_solver.kernels.jit import jit
+
+CELLS, FOUNDATIONS = 8, 9
+CARD, COUNT, SOURCE, TARGET = range(4)
+MAX_ROWS = 512
+
+
+@jit
+def _row(out, n, card, count, source, target):
+    out[n, CARD] = card
+    out[n, COUNT] = count
+    out[n, SOURCE] = source
+    out[n, TARGET] = target
+    return n + 1
+
+
+@jit
+def _places(board, heights, out, n, card, source, empty):
+    """Rows for one card from a cell or foundation to columns."""
+    below = (card + 4) ^ 2
+    for j in range(board.counts[0]):
+        top = board.cards[j, height_of(heights, j) - 1]
+        if top == below or top ^ 1 == below:
+            n = _row(out, n, card, 1, source, j)
+    if empty:
+        n = _row(out, n, card, 1, source, board.counts[0])
+    return n
+
+
+@jit
+def list_rows(board, heights, nexts, cells, returns, runs, out):
+    """Every move, home moves first.
+
+    cells: how many there are; returns: may foundation cards come back? runs: 0 for single cards only.
+    out: int64[MAX_ROWS, 4], modified in place. Returns their number.
+    """
+    used, in_cells = board.counts[0], board.counts[1]
+    empty = COLUMNS - used
+    free = cells - in_cells
+    room = 1
+    room_to_empty = min(empty, 1)
+    if runs:
+        room = (1 + free) << empty
+        room_to_empty = room >> 1 if empty else 0
+    n = 0
+    for s in range(4):
+        rank = next_rank(nexts, s)
+        if rank < 13:
+            card = 4 * rank + s
+            if board.depth[card] == AWAY:
+                n = _row(out, n, card, 1, CELLS, FOUNDATIONS)
+            elif board.depth[card] == height_of(heights, board.column[card]) - 1:
+                n = _row(out, n, card, 1, board.column[card], FOUNDATIONS)
+    for k in range(used):
+        height = height_of(heights, k)
+        top = board.cards[k, height - 1]
+        longest = height - board.start[k, height - 1]
+        if free > 0:
+            n = _row(out, n, top, 1, k, CELLS)
+        for j in range(used):
+            if j != k:
+                onto = board.cards[j, height_of(heights, j) - 1]
+                count = (onto >> 2) - (top >> 2)
+                if 0 < count <= longest and count <= room:
+                    card = board.cards[k, height - count]
+                    if ((card ^ onto) & 2) != 0:
+                        n = _row(out, n, card, count, k, j)
+        for count in range(1, min(longest, room_to_empty, height - 1) + 1):
+            n = _row(out, n, board.cards[k, height - count], count, k, used)
+    if in_cells:
+        for card in range(52):
+            if board.depth[card] == AWAY and (card >> 2) >= next_rank(nexts, card & 3):
+                n = _places(board, heights, out, n, card, CELLS, empty)
+    if returns:
+        for s in range(4):
+            rank = next_rank(nexts, s) - 1
+            if rank >= 0:
+                card = 4 * rank + s
+                n = _places(board, heights, out, n, card, FOUNDATIONS, empty)
+                if free > 0:
+                    n = _row(out, n, card, 1, FOUNDATIONS, CELLS)
+    return n
+
+
+@jit
+def new_code(board, heights, card, target):
+    """The code (``freecell_state``) of the deepest card moved, once it has moved."""
+    if target == FOUNDATIONS:
+        return HOME
+    if target == CELLS:
+        return CELL
+    height = height_of(heights, target)
+    if height == 0:
+        return BASE
+    if board.cards[target, height - 1] == (card + 4) ^ 2:
+        return FIRST
+    return SECOND
+
+
+@jit
+def make(board, heights, nexts, runs, row):
+    """Make a move on the board (modified in place). Returns heights, nexts after it."""
+    card, count, source, target = row[CARD], row[COUNT], row[SOURCE], row[TARGET]
+    if source == FOUNDATIONS:
+        nexts -= 1 << (4 * (card & 3))
+    elif source < CELLS:
+        heights -= count << (7 * source)
+    if target == FOUNDATIONS:
+        nexts += 1 << (4 * (card & 3))
+        return heights, nexts
+    if target == CELLS:
+        board.depth[card] = AWAY
+        board.column[card] = 0
+        return heights, nexts
+    height = height_of(heights, target)
+    first = height_of(heights, source) if source < CELLS else 0
+    begin = height
+    if height:
+        begin = board.start[target, height - 1]
+    for i in range(count):
+        if source < CELLS:
+            card = board.cards[source, first + i]
+        board.cards[target, height + i] = card
+        board.column[card] = target
+        board.depth[card] = height + i
+        board.start[target, height + i] = begin if runs else height + i
+    heights += count << (7 * target)
+    return heights, nexts
+
+
+@jit
+def unmake(board, heights, row):
+    """Take a move back; ``heights`` as before the move. (What lay in the target beyond its height does not matter.)"""
+    card, count, source, target = row[CARD], row[COUNT], row[SOURCE], row[TARGET]
+    if target == FOUNDATIONS or source == FOUNDATIONS:
+        return
+    if source == CELLS:
+        board.depth[card] = AWAY
+        board.column[card] = 0
+        return
+    first = height_of(heights, source) - count
+    for i in range(count):
+        card = board.cards[source, first + i]
+        board.column[card] = source
+        board.depth[card] = first + i
+
+
+@jit
+def is_safe(nexts, s):
+    """Does a suit's next card z, of rank r, lose nothing by going home at once?
+
+    It does not when both cards d of the other colour and rank r - 2 are home, and the card e of z's colour and other
+    suit and rank r - 3. For take any winning line from here, and change it as follows. z goes home now, for the move
+    that it needs in any case. Call z, the two d' of rank r - 1 and other colour, the e' of rank r - 2 of z's colour
+    and other suit, and all that is home below them, the set S. A card of S that is home once stays there; leave out its
+    further moves. Where the line lays a d' on z, or on a d' an e', and the card below is home by now, send the card
+    home instead (with a d' the e' on it first): it can go, for the card before it is home and stays there. All else
+    stays as it is. Every move left is legal: only d', z's children, lie on z, only e' and a card of z's suit that is
+    home lie on a d', only cards that are home on e', so no card outside S ever misses a place; what is home in the line
+    is home here; and cells and columns are at least as empty. It is no longer: z moves once, and where d' and e' go
+    home in place of one move (maybe as one run) they need not go home later. Foundation return makes no difference:
+    what the line returns to lie on cards of S is in S.
+    """
+    rank = next_rank(nexts, s)
+    return (
+        next_rank(nexts, s ^ 2) >= rank - 1
+        and next_rank(nexts, s ^ 3) >= rank - 1
+        and next_rank(nexts, s ^ 1) >= rank - 2
+    )
+
+
+@jit
+def settle(board, heights, nexts, a, b, c, sent):
+    """Send every safe card home that can go. Returns heights, nexts and words; the board stays as it is.
+
+    sent: int64[52], modified in place: the cards, in order.
+    """
+    n = 0
+    moved_one = True
+    while moved_one:
+        moved_one = False
+        for s in range(4):
+            while True:
+                rank = next_rank(nexts, s)
+                if rank == 13:
+                    break
+                card = 4 * rank + s
+                k = board.column[card]
+                top = height_of(heights, k) - 1
+                if board.depth[card] < top or not is_safe(nexts, s):
+                    break
+                if board.depth[card] == top:
+                    heights -= 1 << (7 * k)
+                nexts += 1 << (4 * s)
+                a, b, c = moved(a, b, c, card, HOME)
+                sent[n] = card
+                n += 1
+                moved_one = True
+    return heights, nexts, a, b, c

@@ -1,0 +1,75 @@
+"""Positions of a fewest-moves search: three words each, the number of the position before in their spare bits.
+
+The words use 52 of their 64 bits; a position's predecessor takes 12, 12 and 8 of the others, so that 24 bytes a
+position and its slot in the index are all that a path needs. The moves themselves are found again by making every one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U1, mix3
+from cardems_solver.kernels.jit import entry, jit
+
+_DECK = np.uint64((1 << 52) - 1)
+_LOW = np.uint64(0xFFF)
+_S12 = np.uint64(12)
+_S24 = np.uint64(24)
+_S52 = np.uint64(52)
+
+
+@jit
+def words_of(words, n):
+    """The three words of position n without its predecessor."""
+    return words[n, 0] & _DECK, words[n, 1] & _DECK, words[n, 2] & _DECK
+
+
+@jit
+def put(words, n, a, b, c, before):
+    """Write position n and its predecessor."""
+    p = np.uint64(before)
+    words[n, 0] = a | ((p & _LOW) << _S52)
+    words[n, 1] = b | (((p >> _S12) & _LOW) << _S52)
+    words[n, 2] = c | ((p >> _S24) << _S52)
+
+
+@jit
+def find(slots, words, a, b, c):
+    """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
+
+    slots: uint32[2^k], position number plus one, 0 where free; words: uint64[n, 3].
+    """
+    mask = np.uint64(slots.size) - U1
+    i = mix3(a, b, c) & mask
+    while True:
+        node = slots[i]
+        if node == 0:
+            return -1 - np.int64(i)
+        n = np.int64(node) - 1
+        if words[n, 0] & _DECK == a and words[n, 1] & _DECK == b and words[n, 2] & _DECK == c:
+            return n
+        i = (i + U1) & mask
+
+
+@entry
+def rehash(slots, words, count):
+    """Fill the zeroed ``slots`` (modified in place) with the first ``count`` positions."""
+    mask = np.uint64(slots.size) - U1
+    for n in range(count):
+        a, b, c = words_of(words, n)
+        i = mix3(a, b, c) & mask
+        while slots[i]:
+            i = (i + U1) & mask
+        slots[i] = n + 1
+
+
+def path(words: np.ndarray, goal: int) -> list[np.ndarray]:
+    """The words of the positions from number 0 to ``goal``."""
+    path = []
+    n = goal
+    while True:
+        spare = [int(word) >> 52 for word in words[n]]
+        path.append(words[n] & _DECK)
+        if n == 0:
+            return path[::-1]
+        n = spare[0] | spare[1] << 12 | spare[2] << 24

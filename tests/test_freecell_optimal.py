@@ -1,0 +1,152 @@
+"""The fewest moves in FreeCell, by breadth-first search on random late positions and by published minima.
+
+Breadth-first search over the reference is too slow for thousands of positions. The compiled one here uses
+``freecell_state.list_moves``, which ``test_freecell_state`` holds against the reference, and nothing else of the
+kernels that it judges: no bound, no safe moves, no other representation. Some are checked with the reference, too.
+"""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+from cardems_solver import deals, reference
+from cardems_solver.expand import expand
+from cardems_solver.kernels import freecell_optimal
+from cardems_solver.kernels import freecell_state as state
+from cardems_solver.kernels.bits import U0
+from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.table import find
+from cardems_solver.limits import MEMORY, STATES, Limits
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
+from cardems_solver.position import EMPTY, Position
+from cardems_solver.rules import preset
+from tests import naive
+
+TOO_MANY, LOST = -2, -1
+
+
+@jit
+def _breadth_first(a, b, c, layout, cells, returns, runs, words, depths, slots):
+    """The distance to the won position, LOST or TOO_MANY."""
+    moves = np.zeros(state.MAX_MOVES, np.uint16)
+    words[0, 0], words[0, 1], words[0, 2] = a, b, c
+    depths[0] = 0
+    slots[:] = 0
+    slots[-1 - find(slots, words, a, b, c)] = 1
+    stored = 1
+    at = 0
+    while at < stored:
+        a, b, c = words[at, 0], words[at, 1], words[at, 2]
+        if (a & c) == state._DECK and b == U0:
+            return depths[at]
+        if stored + state.MAX_MOVES > words.shape[0]:
+            return TOO_MANY
+        for i in range(state.list_moves(a, b, c, layout, cells, returns, runs, moves)):
+            x, y, z = state.moved(a, b, c, np.int64(moves[i]) >> 3, np.int64(moves[i]) & 7)
+            slot = find(slots, words, x, y, z)
+            if slot < 0:
+                words[stored, 0], words[stored, 1], words[stored, 2] = x, y, z
+                depths[stored] = depths[at] + 1
+                stored += 1
+                slots[-1 - slot] = stored
+        at += 1
+    return LOST
+
+
+def fewest(position, rules, metric, most=15_000):
+    layout, words = state.start(position)
+    room = np.zeros((most, 3), np.uint64), np.zeros(most, np.int64), np.zeros(1 << (2 * most).bit_length(), np.uint32)
+    return _breadth_first(*words, layout, rules.cells, int(rules.foundation_return), int(metric == "moves"), *room)
+
+
+def random_case(rng: random.Random, returns: bool, left: int = 22):
+    rules = preset("freecell").with_options(cells=rng.choice([0, 0, 0, 0, 1, 1, 2, 3, 4]), foundation_return=returns)
+    return naive.late_position(rules, rng, rng.randint(6, left + 10 * (rules.cells == 0))), rules
+
+
+def check_minimum(position, rules, metric, least, **options):
+    """The kernel's answer is ``least``, and its solution one that the reference accepts."""
+    outcome = freecell_optimal.minimum(position, rules, metric, Limits(), **options)
+    if least == LOST:
+        assert (outcome.verdict, outcome.steps) == (UNSOLVABLE, None), position
+        return
+    assert (outcome.verdict, outcome.optimal, outcome.lower_bound) == (SOLVABLE, True, least), position
+    moves, final = expand(position, rules, outcome.steps)
+    assert final.won
+    assert reference.length(position, rules, moves, metric) == least
+
+
+def check_late_positions(metric: str, returns: bool, number: int, left: int, seed: int) -> None:
+    rng = random.Random(f"{seed} {metric} {returns}")
+    won = lost = 0
+    while won < number:
+        position, rules = random_case(rng, returns, left)
+        least = fewest(position, rules, metric)
+        if least == TOO_MANY or (least == LOST and lost > won // 4):
+            continue
+        check_minimum(position, rules, metric, least, safe=rng.random() < 0.7)
+        won += least != LOST
+        lost += least == LOST
+    assert lost > number // 50
+
+
+RETURNS = pytest.mark.parametrize("returns", [False, True])
+METRICS = pytest.mark.parametrize("metric", ["moves", "cards"])
+
+
+@RETURNS
+@METRICS
+def test_late_positions_by_breadth_first_search(metric, returns):
+    check_late_positions(metric, returns, 100, left=18, seed=1)
+
+
+@pytest.mark.slow
+@RETURNS
+@METRICS
+def test_thousands_of_late_positions_by_breadth_first_search(metric, returns):
+    check_late_positions(metric, returns, 2000, left=26, seed=2)
+
+
+@METRICS
+def test_small_positions_by_the_reference(metric):
+    rng = random.Random(4)
+    checked = 0
+    for _ in range(20):
+        position, rules = random_case(rng, returns=False, left=6)
+        try:
+            least = naive.fewest(position, rules, metric, most=400)
+        except naive.TooMany:
+            continue
+        check_minimum(position, rules, metric, LOST if least is None else least)
+        checked += 1
+    assert checked
+
+
+@pytest.mark.parametrize(("deal", "least"), [(3, 70), (2, 73), (7, 76)])
+def test_published_minima(deal, least):
+    rules = preset("freecell").with_options(foundation_return=False)
+    check_minimum(deals.deal(deal, rules), rules, "moves", least)
+
+
+def test_limits_leave_bounds():
+    rules = preset("freecell").with_options(foundation_return=False)
+    position = deals.deal(1, rules)
+    for limits, reason in ((Limits(states=20_000), STATES), (Limits(memory=1_000_000), MEMORY)):
+        outcome = freecell_optimal.minimum(position, rules, "moves", limits)
+        assert outcome.reason == reason
+        assert not outcome.optimal
+        assert 73 <= outcome.lower_bound <= 81
+        if outcome.verdict == SOLVABLE:
+            assert len(outcome.steps) >= 81
+        else:
+            assert outcome.verdict == UNDECIDED
+        assert outcome.bytes <= limits.memory
+
+
+def test_won_position():
+    won = Position(((),) * 8, (0,) * 8, (EMPTY,) * 4, (13, 13, 13, 13))
+    outcome = freecell_optimal.minimum(won, preset("freecell"), "moves", Limits())
+    assert (outcome.steps, outcome.lower_bound, outcome.optimal) == ([], 0, True)
