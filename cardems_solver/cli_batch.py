@@ -76,7 +76,7 @@ class _Display:
         decided = counts["solvable"] + counts["unsolvable"]
         if bounds is not None and decided:
             rate = 100 * counts["solvable"] / decided
-            parts.append(f"win rate {rate:.2f} % [{100 * bounds.low:.2f}, {100 * bounds.high:.2f}]")
+            parts.append(f"win rate {rate:.3f} % [{100 * bounds.low:.3f}, {100 * bounds.high:.3f}]")
         if counts["undecided"]:
             parts.append(f"{counts['undecided']:,} undecided")
         if report.engine.waiting:

@@ -73,8 +73,8 @@ def _draw_rate(axes: Any, tables: list[Table], confidence: float) -> None:
     lows, highs = [], []
     for table, colour in zip(tables, COLOURS * len(tables), strict=False):
         run = running_rate(table, confidence)
-        label = f"{len(table):,} deals: {100 * run['rate'][-1]:.2f} %"
-        label += f" [{100 * run['low'][-1]:.2f}, {100 * run['high'][-1]:.2f}]"
+        rate, low, high = (100 * run[name][-1] for name in ("rate", "low", "high"))
+        label = f"{len(table):,} deals: {rate:.3f} % [{low:.3f}, {high:.3f}]"
         if len(tables) > 1:
             label = f"{_label(table, True)}\n{label}"
         axes.plot(run["deals"], 100 * run["rate"], color=colour, label=label)
@@ -127,7 +127,7 @@ def _draw_effort(axes: Any, tables: list[Table]) -> None:
             axes.hist(table.expanded.clip(1), bins, histtype="step", linewidth=1.5, color=colour, label=label)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    axes.set_ylim(bottom=0.7)
+    axes.set_ylim(0.7, 5 * axes.get_ylim()[1])  # room for what is written inside
     axes.xaxis.set_major_formatter(lambda value, _: _short(value))
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axes.set_xlabel("positions expanded for a deal (log scale)")
