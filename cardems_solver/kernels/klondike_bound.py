@@ -21,6 +21,8 @@ import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, popcount
 from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.klondike_landmarks import landmarks
+from cardems_solver.kernels.klondike_reach import LOST, must_draw_again
 from cardems_solver.kernels.klondike_words import (
     COLUMNS,
     DRAW,
@@ -35,6 +37,8 @@ from cardems_solver.kernels.klondike_words import (
     waste_size,
 )
 
+UNWINNABLE = 1 << 20
+"""The bound for positions that cannot be won."""
 _SUIT = np.uint64(0x1111111111111)
 
 
@@ -69,30 +73,54 @@ def stack_costs(stock):
 
 
 @jit
-def bound(a, b, c, table):
-    """The lower bound for a position in three words."""
+def bound(a, b, c, table, order):
+    """The lower bound for a position in three words; at least UNWINNABLE if it cannot be won.
+
+    order: int64[512], scratch.
+    """
     home = home_cards(a, b, c)
     here = here_cards(a, b, c)
-    return (
-        52
-        - popcount(home)
-        + _stock_bound(here, waste_size(c), passes_of(b), table)
-        + _column_bound(a, b, c, here, table)
-    )
-
-
-@jit
-def _stock_bound(here, waste, passes, table):
-    """Draws, and moves of cards in stock and waste but to their foundations."""
-    draw = table.rules[DRAW]
-    sets0 = sets1 = sets2 = sets3 = 0
-    wastes = 0
+    waste = waste_size(c)
     left = 0
     for i in range(table.stock.size):
         card = table.stock[i]
-        if here & bit(card) == U0:
+        if here & bit(card) != U0:
+            order[left] = i
+            left += 1
+    draw = table.rules[DRAW]
+    moves = 52 - popcount(home) + (left - waste + draw - 1) // draw
+    may_turn = table.rules[LIMITED] == 0 or passes_of(b) > 0
+    again = must_draw_again(a, b, c, here, order, left, waste, may_turn, table)
+    if again == LOST:
+        return UNWINNABLE
+    columns, moved = _column_bound(a, b, c, here, table)
+    left_out = popcount(again) + _stack_bound(again, order, left, waste, table)
+    if again != U0:
+        stock = (left_out + draw - 1) // draw + table.rules[TAPS]
+        least = (popcount(again) + draw - 1) // draw + table.rules[TAPS]
+    else:
+        stock = left_out
+        least = 0
+        if may_turn:
+            stock = min(left_out, (left_out + draw - 1) // draw + table.rules[TAPS])
+    certain = landmarks(
+        a, b, c, here, order, left, waste, may_turn, draw > 1 and may_turn, moved, U0, again, table, order[64:]
+    )
+    if certain < 0:
+        return UNWINNABLE
+    return moves + columns + max(stock, certain + least)
+
+
+@jit
+def _stack_bound(again, order, left, waste, table):
+    """How many cards, but those to be drawn again, must be left out of the first sweep."""
+    sets0 = sets1 = sets2 = sets3 = 0
+    wastes = 0
+    for j in range(left):
+        i = order[j]
+        card = table.stock[i]
+        if again & bit(card) != U0:
             continue
-        left += 1
         suit = card & 3
         if suit == 0:
             sets0 |= table.spot[i]
@@ -102,32 +130,33 @@ def _stock_bound(here, waste, passes, table):
             sets2 |= table.spot[i]
         else:
             sets3 |= table.spot[i]
-        if left <= waste:
+        if j < waste:
             wastes += 1 << (8 * suit)
-    left_out = (
+    return (
         np.int64(table.stacks[table.first[0] + sets0, wastes & 15])
         + np.int64(table.stacks[table.first[1] + sets1, wastes >> 8 & 15])
         + np.int64(table.stacks[table.first[2] + sets2, wastes >> 16 & 15])
         + np.int64(table.stacks[table.first[3] + sets3, wastes >> 24 & 15])
     )
-    if table.rules[LIMITED] == 0 or passes > 0:
-        left_out = min(left_out, (left_out + draw - 1) // draw + table.rules[TAPS])
-    return left_out + (left - waste + draw - 1) // draw
 
 
 @jit
 def _column_bound(a, b, c, here, table):
-    """Moves from column to column."""
+    """How many moves from column to column are certain because of one suit, and the cards of which so many move."""
     moves = 0
+    moved = U0
     for i in range(table.rules[COLUMNS]):
         n = popcount(here & table.stuck[i])
         if n == 0:
             continue
         card = table.top[i, n]
         below = table.below[i, n]
-        while True:  # along the run
+        run = U0
+        while True:
+            run |= bit(card)
             if below & (_SUIT << np.uint64(card & 3)) & (bit(card) - U1) != U0:
                 moves += 1
+                moved |= run
                 break
             if card < 4:
                 break
@@ -143,4 +172,5 @@ def _column_bound(a, b, c, here, table):
             card = table.top[i, k]
             if table.below[i, k] & (_SUIT << np.uint64(card & 3)) & (bit(card) - U1) != U0:
                 moves += 1
-    return moves
+                moved |= bit(card)
+    return moves, moved

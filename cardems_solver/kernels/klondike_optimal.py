@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from cardems_solver.kernels.jit import entry, jit
-from cardems_solver.kernels.klondike_bound import bound
+from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ALL_PRUNING, ANYTHING, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
 from cardems_solver.kernels.klondike_words import PLANE, Table, home_cards
@@ -40,8 +40,8 @@ DONE, PAUSED, FULL, BLOCKED = range(4)
 """What ``search`` returns: nothing left that could be better (or, weighted, a solution); budget spent; no room for
 positions; no room for blocks."""
 
-BUDGET = 4096
-"""Positions expanded between two looks at the limits."""
+BUDGET = 2048
+"""Positions expanded between two looks at the limits, at most."""
 QUICK = ((24, 40_000), (8, 40_000), (4, 40_000), (2, 60_000))
 """Weights of the quick searches and how many positions each may expand."""
 
@@ -85,14 +85,15 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget
     """
     out = buffers()
     price, after, turned = np.zeros(52, np.int64), np.zeros(52, np.int64), np.zeros(52, np.int64)
+    order = np.zeros(512, np.int64)
     weight = count[WEIGHT]
     if count[STORED] == 0:
         a, b, c = words[0, 0], words[0, 1], words[0, 2]
         slots[-1 - find(slots, words, a, b, c)] = 1
         count[STORED] = 1
         count[BLOCKS] = 1
-        h = bound(a, b, c, table)
-        count[NOW] = h + (h * weight) // 8
+        h = bound(a, b, c, table, order)
+        count[NOW] = min(h + (h * weight) // 8, BUCKETS - 1)
         if home_cards(a, b, c) == PLANE:
             count[BEST] = 0
         _push(blocks, heads, fill, count, count[NOW], 0)
@@ -126,8 +127,8 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget
             m = find(slots, words, a, b, c)
             if m >= 0 and np.int64(cost[m] & DISTANCE) <= moves:
                 continue
-            h = bound(a, b, c, table)
-            if moves + h >= count[BEST]:
+            h = bound(a, b, c, table, order)
+            if moves + h >= count[BEST] or h >= UNWINNABLE:
                 continue
             if m < 0:
                 slot = -1 - m
@@ -168,7 +169,7 @@ def steps_between(before, then, table):
 @entry
 def lower_bound(words, table):
     """The bound for one position; words: uint64[3]."""
-    return bound(words[0], words[1], words[2], table)
+    return bound(words[0], words[1], words[2], table, np.zeros(512, np.int64))
 
 
 class _Search:
@@ -280,7 +281,8 @@ def minimum(
         search_ = _Search(table, root, limits, weight, best)
         count = search_.count
         while True:
-            status, reason = search_.expand(BUDGET)
+            room = BUDGET if limits.states is None else max(1, (limits.states - int(count[STORED])) // 16)
+            status, reason = search_.expand(min(BUDGET, room))
             if weight == 0:
                 least = max(least, min(int(count[NOW]), int(count[BEST])))
             better = int(count[BEST]) < best

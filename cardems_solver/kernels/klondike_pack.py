@@ -33,6 +33,8 @@ def pack(position: Position, rules: Rules, metric: str, prune: int) -> tuple[Tab
     stuck = np.zeros(columns, np.uint64)
     top = np.zeros((columns, 52), np.int64)
     below = np.zeros((columns, 52), np.uint64)
+    under = np.zeros((columns, 52), np.int64)
+    above = np.zeros(52, np.int64)
     for i, (column, face_down) in enumerate(zip(position.columns, position.face_down, strict=True)):
         if column and face_down >= len(column):
             raise ValueError(f"{cards.name(column[-1])} is the top of a column, yet face down")
@@ -44,7 +46,8 @@ def pack(position: Position, rules: Rules, metric: str, prune: int) -> tuple[Tab
                 codes[c] = FIRST if cards.suit(column[depth - 1]) == cards.suit(c) ^ 2 else SECOND
             else:
                 k += 1
-                top[i, k], below[i, k] = c, beneath
+                top[i, k], below[i, k], under[i, k] = c, beneath, column[depth - 1]
+                above[column[depth - 1]] = c
                 stuck[i] |= np.uint64(1 << c)
             beneath |= 1 << c
     for suit in range(4):
@@ -65,6 +68,8 @@ def pack(position: Position, rules: Rules, metric: str, prune: int) -> tuple[Tab
         stuck=stuck,
         top=top,
         below=below,
+        under=under,
+        above=above,
         stock=stock,
         undealt=np.array([undealt], np.uint64),
         spot=spot,

@@ -50,6 +50,8 @@ class Table(NamedTuple):
         stuck: uint64[columns]: the cards of a column that are HERE at the start.
         top: int64[columns, 52]: for k >= 1 the k-th stuck card of a column from its base.
         below: uint64[columns, 52]: the cards dealt beneath it (0 for k = 0).
+        under: int64[columns, 52]: the highest of those.
+        above: int64[52]: for each card, the one that was dealt on it.
         stock: int64[m]: waste and stock, first drawn first.
         undealt: uint64[1]: the cards of ``stock``.
         spot: int64[m]: for each card of ``stock``, the bit that stands for it among those of its suit.
@@ -61,6 +63,8 @@ class Table(NamedTuple):
     stuck: np.ndarray
     top: np.ndarray
     below: np.ndarray
+    under: np.ndarray
+    above: np.ndarray
     stock: np.ndarray
     undealt: np.ndarray
     spot: np.ndarray
