@@ -60,7 +60,7 @@ def late_position(rules: Rules, rng: random.Random) -> Position:
 
 @entry
 def _successors(table, words, new_words, moves, went):
-    return canfield_moves.successors(table, words[0], words[1], words[2], new_words, moves, went)
+    return canfield_moves.successors(table, words[0], words[1], words[2], ~np.uint64(0), new_words, moves, went)
 
 
 @entry

@@ -1,8 +1,13 @@
 """Canfield, solvable or not: best-first search over the positions of ``canfield_state`` until one is won or none is
 left.
 
-Every position is stored once, exactly, and expanded once, those first that look nearest to a win. So an end without a
-win proves that there is none, and that no more cards can reach the foundations than in the best position met.
+Every position is stored exactly, and those are expanded first that look nearest to a win. So an end without a win
+proves that there is none, and that no more cards can reach the foundations than in the best position met.
+
+With no limit on turning over, the number of cards drawn decides only which stock cards can be reached, and after one of
+them is played it is the same whatever it was before. So positions that differ in nothing else are one position with
+several *entries*. An entry is stored only if it reaches a stock card that no earlier one did, and then only the plays
+of such cards are new (other moves lead to positions that are entered in the same way).
 """
 
 from __future__ import annotations
@@ -11,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U0, U1, bit, popcount
+from cardems_solver.kernels.bits import U0, U1, bit, mix3, popcount
 from cardems_solver.kernels.canfield_moves import settled, successors
 from cardems_solver.kernels.canfield_replay import replay
 from cardems_solver.kernels.canfield_state import (
@@ -20,16 +25,18 @@ from cardems_solver.kernels.canfield_state import (
     NOWHERE,
     PRUNE_ALL,
     STOCK_BITS,
+    UNLIMITED,
     build_table,
     empty_table,
     height,
     packed,
+    reached,
     start_of,
     turnings,
     unpacked,
 )
 from cardems_solver.kernels.jit import entry, jit
-from cardems_solver.kernels.table import find, grown, rehash
+from cardems_solver.kernels.table import find, grown
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
 from cardems_solver.position import Position
@@ -40,14 +47,19 @@ COUNT, EXPANDED, GENERATED, MOST, WON, BEST = range(6)
 """What ``Store.control`` holds: positions stored, expanded, generated; the most cards home in any; the number of a won
 one, or -1; the lowest bucket that may hold any."""
 OPEN, DONE, POOL_FULL, INDEX_FULL = range(4)
-_U34, _U56, _HEIGHTS = np.uint64(34), np.uint64(56), np.uint64(0xFFFF)
+_LATER = np.uint64(1 << 63)
+_PLACES = np.uint64((1 << 35) - 2)
+_DRAWN = np.uint64(63 << 50)
+_U34, _U50, _U52, _U56, _HEIGHTS = np.uint64(34), np.uint64(50), np.uint64(52), np.uint64(56), np.uint64(0xFFFF)
 
 
 class Store(NamedTuple):
     """The arrays of a search.
 
     Attributes:
-        words: uint64[n, 3], the positions.
+        words: uint64[n, 4], a position without its number of cards drawn (unless turning over is limited), and that
+            number (bits 50-55) with the stock cards that it reaches: of a first entry all those that any entry reaches
+            (bits 1-34, by place among those left), of a LATER one those that it was the first to reach.
         parents: int32[n], from which position each was first met, -1 for the start.
         moves: int32[n], and by which event (see ``successors``).
         queue: int32[n], the next position in the same bucket, or -1.
@@ -81,27 +93,55 @@ def score(b, home):
 
 
 @jit
-def _add(store, a, b, c, parent, move):
-    """Store and queue a position unless it is known."""
+def _reach(table, a, b):
+    """The stock cards that can be reached in a position, by place among those left."""
+    turns = np.int64(a >> _U52)
+    drawn = np.int64((b & _DRAWN) >> _U50)
+    now, later = reached(table, popcount(b & STOCK_BITS), drawn, turns)
+    return now | later
+
+
+@jit
+def _add(table, store, a, b, c, parent, move):
+    """Store and queue a position or a new entry to it, unless that adds nothing."""
     words, parents, moves, queue, slots, buckets, control = store
+    reach = _reach(table, a, b)
+    drawn = b & _DRAWN
+    if np.int64(a >> _U52) == UNLIMITED:
+        b &= ~_DRAWN
     at = find(slots, words, a, b, c)
-    if at >= 0:
-        return
     n = control[COUNT]
-    slots[-1 - at] = n + 1
+    if at < 0:
+        slots[-1 - at] = n + 1
+        words[n, 3] = reach | drawn
+        home = home_count(b)
+        if home > control[MOST]:
+            control[MOST] = home
+            if home == 52:
+                control[WON] = n
+    else:
+        reach &= ~words[at, 3]
+        if reach == U0:
+            return
+        words[at, 3] |= reach
+        words[n, 3] = reach | drawn | _LATER
     words[n, 0], words[n, 1], words[n, 2] = a, b, c
     parents[n] = parent
     moves[n] = move
     control[COUNT] = n + 1
-    home = home_count(b)
-    if home > control[MOST]:
-        control[MOST] = home
-        if home == 52:
-            control[WON] = n
-    s = score(b, home)
+    s = score(b, home_count(b))
     queue[n] = buckets[s]
     buckets[s] = n
     control[BEST] = min(control[BEST], s)
+
+
+@jit
+def _index(slots, words, count):
+    """Fill the zeroed ``slots`` (modified in place) with the first entries among the first ``count``."""
+    for n in range(count):
+        if words[n, 3] & _LATER == U0:
+            at = find(slots, words, words[n, 0], words[n, 1], words[n, 2])
+            slots[-1 - at] = n + 1
 
 
 @jit
@@ -117,7 +157,7 @@ def _begin(table, store, start):
         table, bases, start[2], left, heights, drawn, turns, reserve, went
     )
     a, b = packed(table, bases, turns, left, heights, drawn, reserve)
-    _add(store, a, b, second, -1, 0)
+    _add(table, store, a, b, second, -1, 0)
 
 
 @jit
@@ -127,6 +167,8 @@ def _search(table, store, budget):
     new_words = np.empty((MAX_MOVES, 3), np.uint64)
     new_moves = np.empty(MAX_MOVES, np.int64)
     went = np.empty(1, np.int64)
+    looked = np.empty(MAX_MOVES, np.uint64)
+    mask = np.uint64(store.slots.size) - U1
     for _ in range(budget):
         if control[WON] >= 0:
             return DONE
@@ -142,11 +184,23 @@ def _search(table, store, budget):
             return INDEX_FULL
         here = np.int64(buckets[s])
         buckets[s] = store.queue[here]
-        n = successors(table, words[here, 0], words[here, 1], words[here, 2], new_words, new_moves, went)
+        a = words[here, 0]
+        b = words[here, 1] | (words[here, 3] & _DRAWN)
+        places = words[here, 3] & _PLACES
+        if words[here, 3] & _LATER == U0:
+            places = _reach(table, a, b)
+        n = successors(table, a, b, words[here, 2], places, new_words, new_moves, went)
         control[EXPANDED] += 1
         control[GENERATED] += n
+        # One look at each successor's place in the index first: independent reads, so that their cache misses overlap.
         for i in range(n):
-            _add(store, new_words[i, 0], new_words[i, 1], new_words[i, 2], here, new_moves[i])
+            b = new_words[i, 1]
+            if np.int64(new_words[i, 0] >> _U52) == UNLIMITED:
+                b &= ~_DRAWN
+            node = store.slots[mix3(new_words[i, 0], b, new_words[i, 2]) & mask]
+            looked[i] = words[np.int64(node) - 1, 3] if node else U0
+        for i in range(n):
+            _add(table, store, new_words[i, 0], new_words[i, 1], new_words[i, 2], here, new_moves[i])
     return OPEN
 
 
@@ -161,13 +215,18 @@ def search(table, store, budget):
 
 
 @entry
+def index(slots, words, count):
+    _index(slots, words, count)
+
+
+@entry
 def steps_to(table, store, start, lies_on, base, goal, steps):
     return replay(table, start, lies_on, base, store.words, store.parents, store.moves, goal, steps)
 
 
 def new_store(rows: int, slots: int) -> Store:
     return Store(
-        words=np.zeros((rows, 3), np.uint64),
+        words=np.zeros((rows, 4), np.uint64),
         parents=np.zeros(rows, np.int32),
         moves=np.zeros(rows, np.int32),
         queue=np.zeros(rows, np.int32),
@@ -177,7 +236,7 @@ def new_store(rows: int, slots: int) -> Store:
     )
 
 
-BYTES_PER_ROW = 24 + 3 * 4
+BYTES_PER_ROW = 32 + 3 * 4
 
 
 def _grow_pool(store: Store, rows: int) -> Store:
@@ -224,7 +283,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
             store = _grow_pool(store, rows)
         elif status == INDEX_FULL:
             store = store._replace(slots=np.zeros(slots, np.uint32))
-            rehash(store.slots, store.words, store.control[COUNT])
+            index(store.slots, store.words, store.control[COUNT])
     won = int(store.control[WON])
     verdict = UNDECIDED if reason is not None else SOLVABLE if won >= 0 else UNSOLVABLE
     steps = None
@@ -290,7 +349,7 @@ def _decide_many(decks, turns, table, room, stop, verdicts, lengths, expanded, g
                 slots[:] = 0
                 slots = room.slots[: 2 * slots.size]
                 store = Store(room.words, room.parents, room.moves, room.queue, slots, room.buckets, room.control)
-                rehash(slots, room.words, room.control[COUNT])
+                _index(slots, room.words, room.control[COUNT])
             elif status != OPEN or stop[0]:
                 break
         slots[:] = 0

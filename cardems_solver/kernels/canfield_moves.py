@@ -31,7 +31,7 @@ from cardems_solver.kernels.canfield_state import (
 from cardems_solver.kernels.jit import jit
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
-U34, U56, U_ANY_PARENT = np.uint64(34), np.uint64(56), np.uint64(ANY_PARENT)
+U_ANY_PARENT = np.uint64(ANY_PARENT)
 
 
 @jit
@@ -77,10 +77,8 @@ def taken_home(table, bases, heights, reserve, card):
 
 
 @jit
-def can_go_home(table, bases, second, left, heights, reserve):
+def freed(table, tableau, bases, second, reserve):
     """The cards of the tableau that no other card lies on or, where parts of columns move, could be freed."""
-    b = left | (heights << U34) | (np.uint64(reserve) << U56)
-    tableau = on_tableau(table, b)
     if not table.partial:
         return ends(tableau, bases, second)
     if table.any_space and reserve == 0:
@@ -95,7 +93,7 @@ def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     """Send home what is safe, until nothing is.
 
     A stock card's going home is safe where it changes nothing about which others can be reached: drawing one with no
-    limit, or as the waste's top drawing one or in the last pass.
+    limit (unless draws count), or as the waste's top drawing one or in the last pass.
 
     Returns bases, second, left, heights, drawn, reserve. went: int64[>= 1], modified in place: ``went[0]`` is how many
     went home, and their cards follow as far as there is room.
@@ -105,33 +103,37 @@ def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
         return bases, second, left, heights, drawn, reserve
     free_stock = table.draw == 1 and turns == UNLIMITED and table.free_draws
     free_top = table.draw == 1 or turns == 0
-    more = True
-    while more:
-        more = False
-        free = can_go_home(table, bases, second, left, heights, reserve)
-        for s in range(4):
-            h = height(heights, s)
-            card = 4 * h + s
-            if h == 13 or not is_safe(heights, card):
+    s = 0
+    unchanged = 0
+    while unchanged < 4:
+        s = (s + 1) & 3
+        unchanged += 1
+        h = height(heights, s)
+        card = 4 * h + s
+        if h == 13 or not is_safe(heights, card):
+            continue
+        place = table.where[card]
+        if place < 64 and (left >> np.uint64(place)) & U1:
+            p = popcount(left & ((U2 << np.uint64(place)) - U1))
+            if not (free_stock or (free_top and p == drawn)):
                 continue
-            place = table.where[card]
-            if place < 64 and (left >> np.uint64(place)) & U1:
-                p = popcount(left & ((U2 << np.uint64(place)) - U1))
-                if not (free_stock or (free_top and p == drawn)):
+            left &= ~bit(place)
+            drawn = p - 1
+            heights += U1 << np.uint64(4 * s)
+        else:
+            if place != ELSEWHERE and 64 <= place < 64 + reserve:
+                if place != 63 + reserve:
                     continue
-                left &= ~bit(place)
-                drawn = p - 1
-                heights += U1 << np.uint64(4 * s)
-            elif (free | table.reserve_top[reserve]) & bit(card):
-                bases, heights, reserve = taken_home(table, bases, heights, reserve, card)
-                second &= ~bit(card)
             else:
-                continue
-            went[0] += 1
-            if went[0] < went.size:
-                went[went[0]] = card
-            more = True
-            break
+                tableau = on_tableau(table, left, heights, reserve)
+                if freed(table, tableau, bases, second, reserve) & bit(card) == U0:
+                    continue
+            bases, heights, reserve = taken_home(table, bases, heights, reserve, card)
+            second &= ~bit(card)
+        went[0] += 1
+        if went[0] < went.size:
+            went[went[0]] = card
+        unchanged = 0
     return bases, second, left, heights, drawn, reserve
 
 
@@ -176,8 +178,10 @@ def add(table, bases, second, left, heights, drawn, turns, reserve, move, words,
 
 
 @jit
-def successors(table, a, b, c, words, moves, went):
+def successors(table, a, b, c, playable, words, moves, went):
     """All positions after one event, settled.
+
+    playable: which of the stock cards left may be played, by place from 1 (bit p for the p-th).
 
     words: uint64[MAX_MOVES, 3], moves: int64[MAX_MOVES], went: int64[>= 1]: room for them, modified in place.
     A move is ``card | destination << 6``, the destination being the parent (ANY_PARENT where parts of columns move),
@@ -193,11 +197,11 @@ def successors(table, a, b, c, words, moves, went):
     it is.
     """
     bases, turns, left, heights, drawn, reserve = unpacked(a, b)
-    tableau = on_tableau(table, b)
+    tableau = on_tableau(table, left, heights, reserve)
     loose = table.any_space and reserve == 0
     n = 0
 
-    free = can_go_home(table, bases, c, left, heights, reserve)
+    free = freed(table, tableau, bases, c, reserve)
     top = table.reserve_top[reserve]
     ahead = U0
     safe = U0
@@ -255,7 +259,7 @@ def successors(table, a, b, c, words, moves, went):
         place = lowest(todo)
         todo &= todo - U1
         p += 1
-        if ((now | later) >> np.uint64(p)) & U1 == U0:
+        if (((now | later) & playable) >> np.uint64(p)) & U1 == U0:
             continue
         turns2 = turns if (now >> np.uint64(p)) & U1 else fewer_turns
         card = table.stock[place]

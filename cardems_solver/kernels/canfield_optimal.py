@@ -133,7 +133,7 @@ def successors(table, runs, any_fills, taps, a, b, c, words, moves, costs, went)
     costs: int64[MAX_MOVES], went: int64[>= 1]: modified in place.
     """
     bases, turns, left, heights, drawn, reserve = unpacked(a, b)
-    tableau = on_tableau(table, b)
+    tableau = on_tableau(table, left, heights, reserve)
     free = ends(tableau, bases, c)
     top = table.reserve_top[reserve]
     n = 0

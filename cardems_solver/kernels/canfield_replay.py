@@ -23,6 +23,7 @@ from cardems_solver.kernels.jit import jit
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
 BARE = -1
+_DRAWN = np.uint64(63 << 50)
 
 
 @jit
@@ -211,7 +212,8 @@ def replay(table, start, lies_on, base, words, parents, moves, goal, steps):
     for i in range(depth + 1):
         if i > 0:
             move = np.int64(moves[path[i]])
-            a, b, c = words[path[i - 1], 0], words[path[i - 1], 1], words[path[i - 1], 2]
+            a, c = words[path[i - 1], 0], words[path[i - 1], 2]
+            b = words[path[i - 1], 1] | (words[path[i - 1], 3] & _DRAWN)
             bases, second, left, heights, drawn, turns, reserve = applied(table, a, b, c, move)
             if move >> 24:
                 held, n = _make(table, below, above, base, held, (move >> 12) & 63, (move >> 18) & 63, steps, n)

@@ -137,11 +137,9 @@ def stock_cards(table, left):
 
 
 @jit
-def on_tableau(table, word1):
-    """The cards on the tableau."""
-    home = home_cards((word1 >> U34) & np.uint64(0xFFFF))
-    reserve = table.in_reserve[np.int64((word1 >> U56) & _LOW4)]
-    return DECK & ~(home | reserve | stock_cards(table, word1 & STOCK_BITS))
+def on_tableau(table, left, heights, reserve):
+    """The cards on the tableau: those that are nowhere else."""
+    return DECK & ~(home_cards(heights) | table.in_reserve[reserve] | stock_cards(table, left))
 
 
 @jit
