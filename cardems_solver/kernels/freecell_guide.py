@@ -126,10 +126,10 @@ class Guidance(NamedTuple):
         moves: int64[960], its ``move_scores``.
         layout: uint64[LAYOUT_SIZE], see ``freecell_state``.
         hidden: int64[LAYOUT_SIZE], indexed like the layout's last part: what so many breaks of a column cost.
-        column: int64[52], the column in which a card was dealt, COLUMNS if in none.
-        level: int64[52], how many of that column's breaks are at or beneath the card.
-        breaks: int64[9], how many breaks each column of the position scored last holds.
-        digging: int64[9], what digging up the highest of them changes.
+        column: int64[60], the column in which a card was dealt, COLUMNS if in none (or if there is no such card).
+        level: int64[60], how many of that column's breaks are at or beneath the card.
+        breaks: int64[9], how many breaks each column of the position scored last holds; 0 in the end.
+        digging: int64[9], what digging up the highest of them changes; 0 in the end.
     """
 
     weights: np.ndarray
@@ -149,8 +149,8 @@ def guidance() -> Guidance:
         moves=np.zeros(_FREE * _EMPTY * 6 * 8, np.int64),
         layout=np.zeros(LAYOUT_SIZE, np.uint64),
         hidden=np.zeros(LAYOUT_SIZE, np.int64),
-        column=np.zeros(52, np.int64),
-        level=np.zeros(52, np.int64),
+        column=np.full(60, COLUMNS, np.int64),
+        level=np.zeros(60, np.int64),
         breaks=np.zeros(COLUMNS + 1, np.int64),
         digging=np.zeros(COLUMNS + 1, np.int64),
     )
@@ -191,32 +191,31 @@ def appraise(g, weights, moves, columns, heights):
 
 
 @jit
-def score(a, b, c, g):
-    """The score of a position, but for its cells and empty columns, which ``g.moves`` counts with each move.
+def score(a, b, c, weights, layout, hidden, column, level, breaks, digging):
+    """The score of a position, but for its cells and empty columns, which a guidance's ``moves`` count with each move.
 
-    Leaves in the guidance what its breaks are and what digging up one changes.
+    Leaves in ``breaks`` and ``digging`` what its breaks are and what digging up one changes. (The guidance comes in
+    pieces: Numba would count references to each of its arrays in every call.)
     """
     dealt = ~(a | b | c)
-    total = g.weights[Weight.START] - g.weights[Weight.CARD_HOME] * popcount(c & a)
+    total = weights[Weight.START] - weights[Weight.CARD_HOME] * popcount(c & a)
     for j in range(COLUMNS):
-        n = popcount(dealt & g.layout[j])
-        at = np.int64(g.layout[8 + j]) + n
-        g.breaks[j] = n
-        g.digging[j] = g.hidden[at - 1] - g.hidden[at]
-        total += g.hidden[at]
+        n = popcount(dealt & layout[j])
+        at = np.int64(layout[8 + j]) + n
+        breaks[j] = n
+        digging[j] = hidden[at - 1] - hidden[at]
+        total += hidden[at]
     least = 20
     z = next_home(c & a)
     while z:
         card = lowest(z)
         z &= z - U1
-        breaks = max(g.breaks[g.column[card]] - g.level[card], 0)
-        least = min(least, breaks)
         for k in range(3):
-            if breaks > 0:
-                total += g.weights[Weight.NEXT + k] * breaks
-                g.digging[g.column[card]] -= g.weights[Weight.NEXT + k]
+            j = column[card]
+            above = max(breaks[j] - level[card], 0)
+            total += weights[Weight.NEXT + k] * above
+            digging[j] -= weights[Weight.NEXT + k] * min(above, 1)
+            if k == 0:
+                least = min(least, above)
             card += 4
-            if card >= 52:
-                break
-            breaks = g.breaks[g.column[card]] - g.level[card]
-    return total + g.weights[Weight.LEAST] * least
+    return total + weights[Weight.LEAST] * least

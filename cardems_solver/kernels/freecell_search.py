@@ -110,7 +110,7 @@ def run(pool, slots, g, cells, returns, runs, budget):
     """
     words, before, marks, _, entries, heads, counts, moves = pool
     stored = words[1:]
-    layout, weights = g.layout, g.weights
+    weights, move_score, layout, hidden, column, level, breaks, digging = g
     nodes = counts[NODES]
     queued = counts[QUEUED]
     freed = counts[FREED]
@@ -165,15 +165,15 @@ def run(pool, slots, g, cells, returns, runs, budget):
         free = min(cells - popcount(c & ~a), 4)
         empty = min(COLUMNS - popcount(a & b), 3)
         row = 48 * (4 * free + empty)
-        base = score(a, b, c, g)
+        base = score(a, b, c, weights, layout, hidden, column, level, breaks, digging)
         base += weights[Weight.CHOICE] * min(n, 20) + weights[Weight.DEPTH] * depth
         for i in range(n):
             m = np.int64(moves[i])
             card = m >> 3
             code = code_of(a, b, c, card)
-            guess = base + g.moves[row + 8 * code + (m & 7)]
-            if code == DEALT:
-                guess += g.digging[g.column[card]]
+            j = column[card]
+            j = j if code == DEALT else COLUMNS
+            guess = base + move_score[row + 8 * code + (m & 7)] + digging[j]
             guess = min(max(guess, 0), BUCKETS - 1)
             e = freed
             if e:

@@ -194,64 +194,51 @@ def list_moves_of(a, b, c, tops, cells, returns, runs, out):
     """``list_moves`` where the exposed cards are known."""
     home = c & a
     in_cells = c & ~a
-    has_cell = popcount(in_cells) < cells
-    n = 0
-
     loose = tops | in_cells
-    targets = loose & next_home(home)
-    while targets:
-        out[n] = (lowest(targets) << 3) | HOME
-        n += 1
-        targets &= targets - U1
-    if has_cell:
-        targets = tops
-        if returns:
-            targets |= foundation_tops(home)
-        while targets:
-            out[n] = (lowest(targets) << 3) | CELL
-            n += 1
-            targets &= targets - U1
+    to_home = loose & next_home(home)
+    to_cell = tops
     if returns:
         loose |= foundation_tops(home)
+        to_cell |= foundation_tops(home)
+    if popcount(in_cells) >= cells:
+        to_cell = U0
 
+    # Runs, by their deepest cards, as long as there is room for one card more.
     empty = COLUMNS - popcount(a & b)
-    room = 1
-    room_to_empty = 0
-    if empty > 0:
-        room_to_empty = 1
-    if runs:
-        room = capacity(a, b, c, cells, False)
-        if empty > 0:
-            room_to_empty = capacity(a, b, c, cells, True)
-    first = first_children(tops)
-    second = second_children(tops)
+    room = capacity(a, b, c, cells, False) if runs else 1
+    room_to_empty = 0 if empty == 0 else room >> 1 if runs else 1
     on_first = a & ~b & ~c
     on_second = b & ~a
-    not_base = ~(a & b & ~c)
-    count = 1
-    run_tops = tops
-    while loose:
-        targets = loose & first
-        while targets:
-            out[n] = (lowest(targets) << 3) | FIRST
-            n += 1
-            targets &= targets - U1
-        targets = loose & second
-        while targets:
-            out[n] = (lowest(targets) << 3) | SECOND
-            n += 1
-            targets &= targets - U1
-        if count <= room_to_empty:
-            targets = loose & not_base
-            while targets:
-                out[n] = (lowest(targets) << 3) | BASE
-                n += 1
-                targets &= targets - U1
-        count += 1
-        if count > room:
+    to_empty = loose if empty > 0 else U0
+    longer = tops
+    for count in range(2, room + 1):
+        longer = first_parents(longer & on_first) | second_parents(longer & on_second)
+        if longer == U0:
             break
-        run_tops = first_parents(run_tops & on_first) | second_parents(run_tops & on_second)
-        loose = run_tops
+        loose |= longer
+        if count <= room_to_empty:
+            to_empty |= longer
+    to_empty &= ~(a & b)
+    to_first = loose & first_children(tops)
+    to_second = loose & second_children(tops)
+
+    # Written whether they are moves or not: only the count depends on it, which no branch has to guess.
+    n = 0
+    movable = to_home | to_cell | to_first | to_second | to_empty
+    while movable:
+        card = lowest(movable)
+        movable &= movable - U1
+        s = np.uint64(card)
+        out[n] = card << 3 | CELL
+        n += np.int64(to_cell >> s & U1)
+        out[n] = card << 3 | BASE
+        n += np.int64(to_empty >> s & U1)
+        out[n] = card << 3 | FIRST
+        n += np.int64(to_first >> s & U1)
+        out[n] = card << 3 | SECOND
+        n += np.int64(to_second >> s & U1)
+        out[n] = card << 3 | HOME
+        n += np.int64(to_home >> s & U1)
     return n
 
 
