@@ -17,7 +17,7 @@ import numpy as np
 from cardems_solver import deals
 from cardems_solver.expand import expand, single_cards
 from cardems_solver.limits import INTERRUPTED, STATES, Limits
-from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
+from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Step
 from cardems_solver.results import Row
 from cardems_solver.rules import Rules
 
@@ -112,25 +112,6 @@ def _written(question: Question, deck: np.ndarray, steps: np.ndarray) -> list[st
     return notation.format_moves(position, rules, moves, question.notation)
 
 
-def _one_by_one(decide: Callable[..., Outcome]) -> Callable[..., None]:
-    """What a kernel without a compiled loop over deals is asked instead."""
-
-    def decide_many(decks, rules, max_states, stop, verdicts, lengths, expanded, generated, steps):
-        for i, deck in enumerate(decks):
-            if stop[0]:
-                return
-            outcome = decide(deals.lay_out(deck.tolist(), rules), rules, Limits(states=max_states, stop=stop))
-            expanded[i], generated[i] = outcome.expanded, outcome.generated
-            if outcome.verdict == UNSOLVABLE:
-                verdicts[i] = 2
-            elif outcome.verdict == SOLVABLE and len(outcome.steps) <= steps.shape[1]:
-                verdicts[i] = 1
-                lengths[i] = len(outcome.steps)
-                steps[i, : len(outcome.steps)] = outcome.steps
-
-    return decide_many
-
-
 def first_pass(
     question: Question, scheme: str, numbers: Sequence[int], stop: np.ndarray
 ) -> tuple[list[Row], list[tuple[int, float]]]:
@@ -161,8 +142,7 @@ def first_pass(
     most_home = np.full(n, -1, np.int8)
     more = {"out_most_home": most_home} if question.rules.game == "canfield" else {}
     found = (verdicts, lengths, expanded, generated, steps)
-    decide_many = getattr(kernel, "decide_many", None) or _one_by_one(kernel.decide)
-    decide_many(decks, question.rules, question.budget, stop, *found, **more)
+    kernel.decide_many(decks, question.rules, question.budget, stop, *found, **more)
     stopped = bool(stop[0])
     lengths = _check(question, decks, verdicts, steps, lambda i: f"{scheme}:{numbers[i]}")
 
