@@ -132,10 +132,18 @@ def published():
 
 
 PUBLISHED = list(published())
+THREE_PASSES = pytest.param(
+    PUBLISHED[0].values[0],
+    KLONDIKE.with_options(draw=3, passes=3, foundation_return=False),
+    INFINITY,
+    id="a win in three passes, claimed by a user of MinimalKlondike, is not possible",
+)
 QUICK_ONES = {"greenfelt:94-3-15", "greenfelt:255-3-15", "greenfelt:255-3-3", "greenfelt:94-3-4", "greenfelt:289-1-1"}
 
 
-@pytest.mark.parametrize(("deck", "game", "minimum"), [case for case in PUBLISHED if case.id in QUICK_ONES])
+@pytest.mark.parametrize(
+    ("deck", "game", "minimum"), [case for case in PUBLISHED if case.id in QUICK_ONES] + [THREE_PASSES]
+)
 def test_published_minima(deck, game, minimum):
     check(formats.read_position(deck, game), game, "moves", minimum)
 

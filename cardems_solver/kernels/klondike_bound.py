@@ -81,7 +81,7 @@ def bound(a, b, c, table, order):
     home = home_cards(a, b, c)
     here = here_cards(a, b, c)
     waste = waste_size(c)
-    left = 0
+    left = np.int64(0)
     for i in range(table.stock.size):
         card = table.stock[i]
         if here & bit(card) != U0:

@@ -62,7 +62,7 @@ from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 TWIN, SPACE, FETCH, SAFE, PASSING = 1, 2, 4, 8, 16
 ALL_PRUNING = 31
 
-ANYTHING, ONTO, SEND, FILL = range(4)
+ANYTHING, ONTO, SEND, FILL = map(np.int64, range(4))
 """What must follow in a compound: nothing in particular; a card onto the one given; that card home; a king."""
 
 MOST = 2048
@@ -71,20 +71,18 @@ LONGEST = 20
 """Room for the steps of a compound: a foundation has 13 cards."""
 
 _KINGS = np.uint64(0xF << 48)
-_UNREACHABLE = 10_000
+_UNREACHABLE = np.int64(10_000)
+_DEAREST = np.int64(9_999)
+_NO_CARD = np.int64(0)
+_TO_COLUMN = np.int64(TO_COLUMN)
+_TO_FOUNDATION = np.int64(TO_FOUNDATION)
 
 
-@jit
-def buffers():
-    """Empty room for ``successors``: words, cost, what must follow, on which card, number of steps, steps."""
-    return (
-        np.zeros((MOST, 3), np.uint64),
-        np.zeros(MOST, np.int64),
-        np.zeros(MOST, np.int64),
-        np.zeros(MOST, np.int64),
-        np.zeros(MOST, np.int64),
-        np.zeros((MOST, LONGEST, 2), np.int64),
-    )
+def buffers() -> tuple[np.ndarray, ...]:
+    """Empty room for ``successors``: words, cost, what must follow, on which card, number of steps, steps; and for
+    ``reach``: three times a number a card."""
+    lists = [np.zeros(MOST, np.int64) for _ in range(4)]
+    return np.zeros((MOST, 3), np.uint64), *lists, np.zeros((MOST, LONGEST, 2), np.int64), np.zeros((3, 52), np.int64)
 
 
 @jit
@@ -117,17 +115,19 @@ def reach(a, b, c, table, cost, after, turned):
 
 
 @jit
-def _take(a, b, c, waste, turned):
-    """The words after a card left the waste (its code apart)."""
-    b -= np.uint64(turned) << S52
-    c = (c & PLANE) | (np.uint64(waste) << S52)
-    return b, c
-
-
-@jit
-def _add(out, n, a, b, c, cost, follow, on, at, card, target):
-    """Append the successor that one more step makes of entry ``at``."""
-    words, costs, follows, ons, steps, step = out
+def _put(out, n, at, card, code, target, follow, on, drawn, dearest):
+    """Append the successor in which entry ``at`` also has a card moved, unless it is to be drawn and cannot be, or only
+    for more than ``dearest``; returns the new end of the entries."""
+    words, costs, follows, ons, steps, step, prices = out
+    a, b, c = with_code(words[at, 0], words[at, 1], words[at, 2], card, code)
+    cost = costs[at] + 1
+    if drawn:
+        price = prices[0, card]
+        if price > dearest:
+            return n
+        cost += price
+        b -= np.uint64(prices[2, card]) << S52
+        c = (c & PLANE) | (np.uint64(prices[1, card]) << S52)
     words[n, 0], words[n, 1], words[n, 2] = a, b, c
     costs[n] = cost
     follows[n] = follow
@@ -154,138 +154,106 @@ def safe_height(home):
 
 
 @jit
-def successors(a, b, c, table, out, price, after, turned):
+def successors(a, b, c, table, out):
     """All successors, compounds included, from entry 1 of ``out`` on; returns the end of the entries.
 
-    Entries whose ``follow`` is not ANYTHING are half-made compounds, to be skipped. ``price``, ``after``, ``turned``
-    are room for ``reach``.
+    Entries whose ``follow`` is not ANYTHING are half-made compounds, to be skipped.
     """
-    words, costs, follows, ons, steps, _ = out
-    prune = table.rules[PRUNE]
+    words, costs, follows, ons, steps, _, prices = out
     words[0, 0], words[0, 1], words[0, 2] = a, b, c
-    costs[0], follows[0], ons[0], steps[0] = 0, ANYTHING, 0, 0
-    n = 1
-    at = 0
-    reach(a, b, c, table, price, after, turned)
+    costs[0], follows[0], ons[0], steps[0] = 0, ANYTHING, _NO_CARD, 0
+    reach(a, b, c, table, prices[0], prices[1], prices[2])
+    n = np.int64(1)
+    at = np.int64(0)
     while at < n:
         if at == 0 or follows[at] != ANYTHING:
-            n = _extend(at, n, table, out, price, after, turned, prune)
+            n = _extend(at, n, table, out)
         at += 1
     return n
 
 
 @jit
-def _extend(at, n, table, out, price, after, turned, prune):
-    """Append what entry ``at`` can be extended to by one step."""
-    words, costs, follows, ons, _, _ = out
+def _extend(at, n, table, out):
+    """Append what entry ``at`` can be extended to by one step; returns the new end of the entries."""
+    words, _, follows, ons, _, _, prices = out
     a, b, c = words[at, 0], words[at, 1], words[at, 2]
-    follow, on, cost = follows[at], ons[at], costs[at]
+    follow, on = follows[at], ons[at]
+    if follow == SEND:
+        return _put(out, n, at, on, HOME, _TO_FOUNDATION, ANYTHING, _NO_CARD, False, _DEAREST)
+
+    prune = table.rules[PRUNE]
+    can_return = table.rules[RETURN] == 1
+    after_return = ONTO if prune & FETCH else ANYTHING
     home = home_cards(a, b, c)
     bases = base_cards(a, b, c)
     buried, tops = columns_of(a, b, c, table)
     undealt = here_cards(a, b, c) & table.undealt[0]
     bare = PLANE & ~(home | undealt | buried | parents(a, b, c))
     next_up = next_home(home)
-
-    if follow == SEND:
-        x, y, z = with_code(a, b, c, on, HOME)
-        return _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, on, TO_FOUNDATION)
-
     empty = table.rules[COLUMNS] - popcount(bases)
-    beyond = _UNREACHABLE
+    dearest = _DEAREST
+
     if follow == ANYTHING:
         safe = safe_height(home)
-        free = bare & next_up
-        if prune & SAFE and free != U0:
-            card = lowest(free)
-            if card >> 2 <= safe:
-                x, y, z = with_code(a, b, c, card, HOME)
-                return _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, TO_FOUNDATION)
-        if table.rules[DRAW] == 1:
-            todo = undealt & next_up
-            while todo != U0:
-                card = lowest(todo)
-                todo &= todo - U1
-                if card >> 2 <= safe:
-                    if prune & SAFE and price[card] == 0:
-                        y, z = _take(a, b, c, after[card], 0)[0], _take(a, b, c, after[card], 0)[1]
-                        x, y, z = with_code(a, y, z, card, HOME)
-                        return _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, TO_FOUNDATION)
-                    if prune & PASSING:
-                        beyond = min(beyond, price[card])
-        while free != U0:
-            card = lowest(free)
-            free &= free - U1
-            x, y, z = with_code(a, b, c, card, HOME)
-            n = _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, TO_FOUNDATION)
-        todo = undealt & next_up
+        one = table.rules[DRAW] == 1
+        todo = (bare | undealt) & next_up
         while todo != U0:
             card = lowest(todo)
             todo &= todo - U1
-            if price[card] < _UNREACHABLE and price[card] <= beyond:
-                y, z = _take(a, b, c, after[card], turned[card])
-                x, y, z = with_code(a, y, z, card, HOME)
-                n = _add(out, n, x, y, z, cost + 1 + price[card], ANYTHING, 0, at, card, TO_FOUNDATION)
+            drawn = undealt & bit(card) != U0
+            if card >> 2 > safe or (drawn and not one):
+                continue
+            if prune & SAFE and not (drawn and prices[0, card] > 0):
+                return _put(out, n, at, card, HOME, _TO_FOUNDATION, ANYTHING, _NO_CARD, drawn, _DEAREST)
+            if prune & PASSING and drawn:
+                dearest = min(dearest, prices[0, card])
+        todo = (bare | undealt) & next_up
+        while todo != U0:
+            card = lowest(todo)
+            todo &= todo - U1
+            drawn = undealt & bit(card) != U0
+            n = _put(out, n, at, card, HOME, _TO_FOUNDATION, ANYTHING, _NO_CARD, drawn, dearest)
 
-    # Kings into an empty column.
     if follow != ONTO and empty > 0:
-        for card in range(48, 52):
-            here = bit(card)
-            target = TO_COLUMN
-            if tops & here:
-                x, y, z = with_code(a, b, c, card, BASE)
-                n = _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, target)
-            elif undealt & here:
-                if price[card] < _UNREACHABLE and price[card] <= beyond:
-                    y, z = _take(a, b, c, after[card], turned[card])
-                    x, y, z = with_code(a, y, z, card, BASE)
-                    n = _add(out, n, x, y, z, cost + 1 + price[card], ANYTHING, 0, at, card, target)
-            elif home & here and table.rules[RETURN]:
-                x, y, z = with_code(a, b, c, card, BASE)
-                need = ONTO if prune & FETCH else ANYTHING
-                n = _add(out, n, x, y, z, cost + 1, need, card, at, card, target)
+        todo = _KINGS & (tops | undealt | (home if can_return else U0))
+        while todo != U0:
+            card = lowest(todo)
+            todo &= todo - U1
+            need = after_return if home & bit(card) != U0 else ANYTHING
+            drawn = undealt & bit(card) != U0
+            n = _put(out, n, at, card, BASE, _TO_COLUMN, need, card, drawn, dearest)
     if follow == FILL:
         return n
 
-    # Cards onto a bare card.
-    hosts = bit(on) if follow == ONTO else bare
-    hosts &= ~np.uint64(15)
+    hosts = bare & ~np.uint64(15)
+    if follow == ONTO:
+        hosts &= bit(on)
     while hosts != U0:
         host = lowest(hosts)
         hosts &= hosts - U1
         for code in (FIRST, SECOND):
             card = host - 4 - (host & 3) + ((host & 3) ^ (1 + code))
-            here = bit(card)
+            drawn = undealt & bit(card) != U0
             place = code_of(a, b, c, card)
-            if buried & here:
+            need, which = ANYTHING, _NO_CARD
+            if place == code or buried & bit(card) != U0:
                 continue
             if place == HERE:
-                if undealt & here:
-                    if price[card] < _UNREACHABLE and price[card] <= beyond:
-                        y, z = _take(a, b, c, after[card], turned[card])
-                        x, y, z = with_code(a, y, z, card, code)
-                        n = _add(out, n, x, y, z, cost + 1 + price[card], ANYTHING, 0, at, card, host)
-                elif tops & here:
-                    x, y, z = with_code(a, b, c, card, code)
-                    n = _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, host)
+                if not drawn and tops & bit(card) == U0:
+                    continue
             elif place == BASE:
-                x, y, z = with_code(a, b, c, card, code)
                 if prune & SPACE:
-                    if empty == 0:
-                        n = _add(out, n, x, y, z, cost + 1, FILL, 0, at, card, host)
-                else:
-                    n = _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, host)
+                    if empty > 0:
+                        continue
+                    need = FILL
             elif place == HOME:
-                if table.rules[RETURN] and next_up & bit(card + 4):
-                    x, y, z = with_code(a, b, c, card, code)
-                    need = ONTO if prune & FETCH else ANYTHING
-                    n = _add(out, n, x, y, z, cost + 1, need, card, at, card, host)
-            elif place != code:
-                x, y, z = with_code(a, b, c, card, code)
-                if prune & TWIN:
-                    twin = host ^ 1
-                    if next_up & bit(twin):
-                        n = _add(out, n, x, y, z, cost + 1, SEND, twin, at, card, host)
-                else:
-                    n = _add(out, n, x, y, z, cost + 1, ANYTHING, 0, at, card, host)
+                if not can_return or next_up & bit(card + 4) == U0:
+                    continue
+                need, which = after_return, card
+            elif prune & TWIN:
+                which = host ^ 1
+                if next_up & bit(which) == U0:
+                    continue
+                need = SEND
+            n = _put(out, n, at, card, code, host, need, which, drawn, dearest)
     return n

@@ -32,9 +32,10 @@ DISTANCE = np.uint16(0x7FFF)
 NONE = 0x7FFF
 """Length of the best solution where there is none."""
 
-STORED, EXPANDED, GENERATED, BEST, GOAL, NOW, BLOCKS, FREE, WEIGHT = range(9)
+STORED, EXPANDED, GENERATED, BEST, GOAL, NOW, BLOCKS, FREE, WEIGHT, LEAST = range(10)
 """Indices into the counters of ``search``: positions stored, expanded, generated; length of the best solution; its last
-position; the bucket being searched; blocks in use; the first free one; weight on the bound, in eighths above 1."""
+position; the bucket being searched; blocks in use; the first free one; weight on the bound, in eighths above 1; the
+bound of the start."""
 
 DONE, PAUSED, FULL, BLOCKED = range(4)
 """What ``search`` returns: nothing left that could be better (or, weighted, a solution); budget spent; no room for
@@ -76,15 +77,19 @@ def _pop(blocks, heads, fill, count, key):
 
 
 @entry
-def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget):
+def search(words, parent, cost, slots, blocks, heads, fill, count, table, out, budget):
     """Expand up to ``budget`` positions; all arrays are modified in place.
+
+    A negative budget only asks for the successors of the position ``~budget``: they are in ``out`` then, and what is
+    returned is their end.
 
     words: uint64[n, 3], positions, the first one the start; parent: uint32[n]; cost: uint16[n], moves made, and CLOSED
     once expanded; slots: uint32[2^k], see ``table``; blocks: uint32[m, 64], heads, fill: int64[BUCKETS], the open
-    positions; count: int64[9]. Returns DONE, PAUSED, FULL or BLOCKED.
+    positions; count: int64[10]; out: see ``klondike_moves.buffers``. Returns DONE, PAUSED, FULL or BLOCKED.
     """
-    out = buffers()
-    price, after, turned = np.zeros(52, np.int64), np.zeros(52, np.int64), np.zeros(52, np.int64)
+    if budget < 0:
+        node = ~budget
+        return successors(words[node, 0], words[node, 1], words[node, 2], table, out)
     order = np.zeros(512, np.int64)
     weight = count[WEIGHT]
     if count[STORED] == 0:
@@ -93,6 +98,7 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget
         count[STORED] = 1
         count[BLOCKS] = 1
         h = bound(a, b, c, table, order)
+        count[LEAST] = h
         count[NOW] = min(h + (h * weight) // 8, BUCKETS - 1)
         if home_cards(a, b, c) == PLANE:
             count[BEST] = 0
@@ -114,7 +120,7 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget
             continue  # It was reached in fewer moves and expanded since.
         made = np.int64(cost[node])
         cost[node] |= CLOSED
-        n = successors(words[node, 0], words[node, 1], words[node, 2], table, out, price, after, turned)
+        n = successors(words[node, 0], words[node, 1], words[node, 2], table, out)
         count[EXPANDED] += 1
         for i in range(1, n):
             if out[2][i] != ANYTHING:
@@ -153,20 +159,6 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, budget
 
 
 @entry
-def steps_between(before, then, table):
-    """The steps from one position to a successor, by the cheapest way: int64[k, 2]."""
-    out = buffers()
-    price, after, turned = np.zeros(52, np.int64), np.zeros(52, np.int64), np.zeros(52, np.int64)
-    n = successors(before[0], before[1], before[2], table, out, price, after, turned)
-    best = -1
-    for i in range(1, n):
-        same = out[0][i, 0] == then[0] and out[0][i, 1] == then[1] and out[0][i, 2] == then[2]
-        if same and out[2][i] == ANYTHING and (best < 0 or out[1][i] < out[1][best]):
-            best = i
-    return out[5][best, : out[4][best]].copy()
-
-
-@entry
 def lower_bound(words, table):
     """The bound for one position; words: uint64[3]."""
     return bound(words[0], words[1], words[2], table, np.zeros(512, np.int64))
@@ -185,9 +177,10 @@ class _Search:
         self.blocks = np.zeros((2560, 64), np.uint32)
         self.heads = np.zeros(BUCKETS, np.int64)
         self.fill = np.zeros(BUCKETS, np.int64)
-        self.count = np.zeros(9, np.int64)
+        self.count = np.zeros(10, np.int64)
         self.count[BEST] = best
         self.count[WEIGHT] = weight
+        self.out = buffers()
 
     @property
     def bytes(self) -> int:
@@ -197,18 +190,7 @@ class _Search:
     def expand(self, budget: int) -> tuple[int, str | None]:
         """Expand so many positions: DONE or PAUSED, and the limit if there is no memory to go on."""
         while True:
-            status = search(
-                self.words,
-                self.parent,
-                self.cost,
-                self.slots,
-                self.blocks,
-                self.heads,
-                self.fill,
-                self.count,
-                self.table,
-                budget,
-            )
+            status = self._call(budget)
             if status == FULL:
                 if not self._grow():
                     return PAUSED, MEMORY
@@ -219,6 +201,21 @@ class _Search:
                 self.blocks = grown(self.blocks, length)
             else:
                 return status, None
+
+    def _call(self, budget: int) -> int:
+        return search(
+            self.words,
+            self.parent,
+            self.cost,
+            self.slots,
+            self.blocks,
+            self.heads,
+            self.fill,
+            self.count,
+            self.table,
+            self.out,
+            budget,
+        )
 
     def _grow(self) -> bool:
         """Make room for a quarter more positions, or say that the limits forbid it."""
@@ -247,11 +244,16 @@ class _Search:
         while nodes[-1]:
             nodes.append(int(self.parent[nodes[-1]]))
         nodes.reverse()
-        return [
-            (int(card), int(target))
-            for before, then in pairwise(nodes)
-            for card, target in steps_between(self.words[before], self.words[then], self.table)
-        ]
+        return [step for before, then in pairwise(nodes) for step in self._steps_between(before, then)]
+
+    def _steps_between(self, before: int, then: int) -> list[Step]:
+        """The steps from one position to a successor, by the cheapest way."""
+        end = self._call(~before)
+        words, costs, follows, _, lengths, steps, _ = self.out
+        same = (words[1:end] == self.words[then]).all(axis=1) & (follows[1:end] == ANYTHING)
+        entries = 1 + np.flatnonzero(same)
+        entry_ = entries[np.argmin(costs[entries])]
+        return [(int(card), int(target)) for card, target in steps[entry_, : lengths[entry_]]]
 
 
 def minimum(
@@ -274,7 +276,7 @@ def minimum(
     """
     table, root = pack(position, rules, metric, prune)
     best, steps = NONE, None
-    least = int(lower_bound(root, table))
+    least = 0
     expanded = generated = most_bytes = 0
     reason = None
     for weight, allowed in (*quick, (0, None)):
@@ -283,6 +285,7 @@ def minimum(
         while True:
             room = BUDGET if limits.states is None else max(1, (limits.states - int(count[STORED])) // 16)
             status, reason = search_.expand(min(BUDGET, room))
+            least = max(least, min(int(count[LEAST]), int(count[BEST])))
             if weight == 0:
                 least = max(least, min(int(count[NOW]), int(count[BEST])))
             better = int(count[BEST]) < best

@@ -29,7 +29,7 @@ def pack(position: Position, rules: Rules, metric: str, prune: int) -> tuple[Tab
         ValueError: the last card of a column is face down.
     """
     columns = len(position.columns)
-    codes = [HERE] * 52
+    codes = [int(HERE)] * 52
     stuck = np.zeros(columns, np.uint64)
     top = np.zeros((columns, 52), np.int64)
     below = np.zeros((columns, 52), np.uint64)
@@ -57,7 +57,7 @@ def pack(position: Position, rules: Rules, metric: str, prune: int) -> tuple[Tab
     undealt = sum(1 << int(c) for c in stock)
     left = passes_left(position, rules)
     flags = [rules.draw, left is not None, rules.foundation_return, metric == "taps", columns, prune]
-    words = [sum((code >> plane & 1) << c for c, code in enumerate(codes)) for plane in range(3)]
+    words = [sum((int(code) >> plane & 1) << c for c, code in enumerate(codes)) for plane in range(3)]
     words[1] |= (left or 0) << 52
     words[2] |= len(position.waste) << 52
     suits = [stock[stock & 3 == suit] for suit in range(4)]

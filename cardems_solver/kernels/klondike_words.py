@@ -27,7 +27,7 @@ from cardems_solver.kernels.jit import jit
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
-HERE, FIRST, SECOND, BASE, HOME = 0, 1, 2, 3, 5
+HERE, FIRST, SECOND, BASE, HOME = map(np.int64, (0, 1, 2, 3, 5))
 
 PLANE = np.uint64((1 << 52) - 1)
 S52 = np.uint64(52)
