@@ -15,7 +15,7 @@ from cardems_solver.kernels.canfield_state import PRUNE_ALL
 from cardems_solver.kernels.jit import entry
 from cardems_solver.limits import STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
-from cardems_solver.position import Position
+from cardems_solver.position import DRAW, WASTE, Position
 from cardems_solver.rules import PRESETS, Rules
 from tests import naive
 
@@ -129,6 +129,54 @@ def test_positions_are_those_of_the_reference(rules):
         expected = {words_of(p, position, rules) for p in expected.values()}
         assert met <= expected
         assert {without_draws(w) for w in met} == {without_draws(w) for w in expected}
+
+
+COUNTED = {"canfield": WHOLE, "draw-one": WHOLE.with_options(draw=1), "two-passes": WHOLE.with_options(passes=2)}
+
+
+def counted() -> list[tuple[str, Rules, int, int]]:
+    """Deal, rules, events, number of positions first met after so many events."""
+    with open(DATA / "canfield_counts.csv") as file:
+        return [
+            (row["deal"], COUNTED[row["rules"]], int(row["events"]), int(row["positions"]))
+            for row in csv.DictReader(file)
+        ]
+
+
+def test_position_counts():
+    for name in sorted({deal for deal, *_ in counted()}):
+        for rules in COUNTED.values():
+            expected = [n for deal, r, _, n in counted() if (deal, r) == (name, rules)]
+            found = levels(deals.deal(name, rules), rules, 0, len(expected) - 1)
+            assert [len(level) for level in found] == expected, (name, rules)
+
+
+def events(position: Position, rules: Rules) -> list[Position]:
+    """The positions after one move, or the draws that first bring a card to the waste's top and its play, by the
+    reference."""
+    found, tops = [after for move, after in naive.successors(position, rules) if move != DRAW], set()
+    for _ in range(2 * (len(position.stock) + len(position.waste)) + 2):
+        if position.waste[-1:] not in tops:
+            tops.add(position.waste[-1:])
+            found += [after for move, after in naive.successors(position, rules) if move.source.kind == WASTE]
+        if not reference.can_draw(position, rules):
+            break
+        position = reference.apply(position, rules, DRAW)
+    return found
+
+
+@pytest.mark.slow
+def test_position_counts_are_those_of_the_reference():
+    for name, rules, depth, _ in counted():
+        if depth:
+            continue
+        origin = deals.deal(name, rules)
+        level, seen = {words_of(origin, origin, rules): origin}, set()
+        for expected in (n for deal, r, _, n in counted() if (deal, r) == (name, rules)):
+            assert len(level) == expected, (name, rules)
+            seen |= set(level)
+            after = {words_of(p, origin, rules): p for here in level.values() for p in events(here, rules)}
+            level = {key: p for key, p in after.items() if key not in seen}
 
 
 def check_late_positions(rules: Rules, seed: int, number: int, most: int) -> None:
