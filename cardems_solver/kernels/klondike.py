@@ -2,15 +2,18 @@
 
 The stock that can be played from at any time (one card drawn at a time, passes without limit) makes by far the smallest
 search, and what is lost with it is lost with any stock. So where the order of the stock matters, a short search for a
-win is followed by an attempt to refute the position with a free stock, and only then by the rest of the search.
+win is followed by an attempt to refute the position with a free stock, and only then come longer searches: first some
+that look for a win in different orders, then the one that ends when all is searched.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from cardems_solver.kernels.jit import entry
-from cardems_solver.kernels.klondike_many import QUICK_NODES, _decide_many
+from cardems_solver.kernels.klondike_many import QUICK_NODES, RESTART_NODES, RESTARTS, _decide_many
 from cardems_solver.kernels.klondike_search import (
     BUDGET,
     CHAIN_FULL,
@@ -21,14 +24,13 @@ from cardems_solver.kernels.klondike_search import (
     STORED,
     TABLE_FULL,
     WON,
-    Work,
     begin,
     copy_codes,
     new_work,
     path,
     search,
 )
-from cardems_solver.kernels.klondike_state import LAYER, Deal, is_free, set_up
+from cardems_solver.kernels.klondike_state import LAYER, SEED, Deal, is_free, set_up
 from cardems_solver.kernels.klondike_steps import lay_out, write_steps
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -54,6 +56,7 @@ class Search:
     def __init__(self, deal: Deal):
         self.deal, self.work = deal, new_work()
         self.status = _begin(deal, self.work)
+        self.peak = self.bytes
 
     @property
     def counts(self) -> np.ndarray:
@@ -63,11 +66,12 @@ class Search:
     def bytes(self) -> int:
         return self.work.slots.nbytes + self.work.stack.nbytes
 
-    def _grow(self, limits: Limits, others: int) -> bool:
+    def _grow(self, limits: Limits) -> bool:
         """Make the array larger that was full; False when there is no memory for it."""
         work = self.work
         if self.status == TABLE_FULL:
-            if not limits.allows(others + self.bytes + 2 * work.slots.nbytes):
+            self.peak = self.bytes + 2 * work.slots.nbytes
+            if not limits.allows(self.peak):
                 return False
             larger = np.zeros(2 * work.slots.size, np.uint64)
             _copy_codes(work.slots, larger)
@@ -79,27 +83,26 @@ class Search:
             self.work = work._replace(frames=longer.frames, met=longer.met)
         return True
 
-    def go(self, limits: Limits, nodes: int | None = None, others: Work | None = None, progress=None) -> str | None:
-        """Search on, for at most so many nodes; returns the limit that ended it, None when none did.
+    def go(self, limits: Limits, nodes: int | None, before: tuple[int, int], progress=None) -> str | None:
+        """Search, for at most so many nodes; returns the limit that ended it, None when none did.
 
-        others: the arrays of another search that count, too.
+        before: nodes expanded and stored by searches before this one.
         """
-        end = None if nodes is None else int(self.counts[NODES]) + nodes
-        elsewhere = others.bytes if others else 0
+        end = nodes or 1 << 62
         while self.status not in (WON, LOST):
-            budget = NODES_A_CALL if end is None else min(NODES_A_CALL, end - int(self.counts[NODES]))
+            budget = min(NODES_A_CALL, end - int(self.counts[NODES]))
             if budget <= 0:
                 return None
-            if self.status != BUDGET and not self._grow(limits, elsewhere):
+            if self.status != BUDGET and not self._grow(limits):
                 return MEMORY
             self.status = _search(self.deal, self.work, budget)
-            stored = int(self.counts[STORED]) + (int(others.counts[STORED]) if others else 0)
             if self.status in (WON, LOST):
                 break
+            stored = before[1] + int(self.counts[STORED])
             if reason := limits.exceeded(stored):
                 return reason
             if progress:
-                progress(expanded=int(self.counts[NODES]), stored=stored)
+                progress(expanded=before[0] + int(self.counts[NODES]), stored=stored)
         return None
 
     def steps(self, position: Position) -> list[tuple[int, int]]:
@@ -117,36 +120,40 @@ def easier(position: Position, rules: Rules) -> Rules | None:
     return rules.with_options(draw=1, passes=None, foundation_return=True)
 
 
+def _searches(position: Position, rules: Rules) -> Iterator[tuple[Search, int | None, bool]]:
+    """The searches to make until one decides: (search, nodes it may expand or None, does a win count?)."""
+    if (free := easier(position, rules)) is None:
+        yield Search(set_up(position, rules)), None, True
+        return
+    yield Search(set_up(position, rules)), QUICK_NODES, True
+    yield Search(set_up(position, free)), None, False
+    for seed in range(RESTARTS, -1, -1):
+        deal = set_up(position, rules)
+        deal.numbers[SEED] = seed
+        yield Search(deal), RESTART_NODES if seed else None, True
+
+
 def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> Outcome:
     """Find a solution or prove that there is none; see ``outcome.Outcome``.
 
     Raises:
         ValueError: the position cannot be searched: a column's top card is face down.
     """
-    main = Search(set_up(position, rules))
-    done = [main]
-    free = easier(position, rules)
-    reason = main.go(limits, QUICK_NODES if free else None, progress=progress)
-    if free and not reason and main.status not in (WON, LOST):
-        refuter = Search(set_up(position, free))
-        done.append(refuter)
-        reason = refuter.go(limits, others=main, progress=progress)
-        if refuter.status == LOST:
-            main.status = LOST
-        refuter.work = refuter.work._replace(slots=np.zeros(1, np.uint64))
-        if not reason:
-            reason = main.go(limits, progress=progress)
-    numbers = {
-        "expanded": sum(int(s.counts[NODES]) for s in done),
-        "generated": sum(int(s.counts[LINKS]) for s in done),
-        "stored": sum(int(s.counts[STORED]) for s in done),
-        "bytes": max(s.bytes for s in done),
-    }
-    if reason:
-        return Outcome(UNDECIDED, reason=reason, **numbers)
-    if main.status == LOST:
-        return Outcome(UNSOLVABLE, **numbers)
-    return Outcome(SOLVABLE, steps=main.steps(position), **numbers)
+    expanded = generated = stored = most_bytes = 0
+    for attempt, nodes, counts in _searches(position, rules):
+        reason = attempt.go(limits, nodes, (expanded, stored), progress)
+        expanded += int(attempt.counts[NODES])
+        generated += int(attempt.counts[LINKS])
+        stored += int(attempt.counts[STORED])
+        most_bytes = max(most_bytes, attempt.peak)
+        numbers = {"expanded": expanded, "generated": generated, "stored": stored, "bytes": most_bytes}
+        if reason:
+            return Outcome(UNDECIDED, reason=reason, **numbers)
+        if attempt.status == LOST:
+            return Outcome(UNSOLVABLE, **numbers)
+        if attempt.status == WON and counts:
+            return Outcome(SOLVABLE, steps=attempt.steps(position), **numbers)
+    raise AssertionError("the last search has no end but its own")
 
 
 _PLAIN = tuple(tuple(i * (i + 1) // 2 + j for j in range(i + 1)) for i in range(7))

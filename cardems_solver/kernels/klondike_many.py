@@ -30,6 +30,7 @@ from cardems_solver.kernels.klondike_state import (
     LOCKED,
     MASK_UNDER,
     NEXTS,
+    SEED,
     STOCK,
     STOCK_BIT,
     VISIBLE,
@@ -39,6 +40,9 @@ from cardems_solver.kernels.klondike_steps import write_steps
 NODES_A_TURN = 500
 QUICK_NODES = 2_000
 """Nodes to search for a win before trying to refute the position with a free stock."""
+RESTARTS = 8
+RESTART_NODES = 20_000
+"""Then searches for a win in other orders: where one order strays for millions of nodes, another may win at once."""
 FIRST_SLOTS = 4096
 NO_END = 1 << 62
 
@@ -115,6 +119,7 @@ def run(deal, work, tables, nodes, most, stop):
             work.slots[:] = U0
             work.counts[TABLE] = 1 - work.counts[TABLE]
             work = with_slots(work, larger)
+            status = BUDGET
         elif status != BUDGET:
             break
     return status, work
@@ -167,7 +172,17 @@ def _decide_many(
             expanded[i] += there.counts[NODES]
             generated[i] += there.counts[LINKS]
             if status != LOST:
-                status, here = run(deal, here, tables, NO_END, most, stop)
+                for seed in range(RESTARTS, -1, -1):
+                    here.slots[:] = U0
+                    here = with_slots(work, tables[0, :FIRST_SLOTS])
+                    expanded[i] += here.counts[NODES]
+                    generated[i] += here.counts[LINKS]
+                    deal.numbers[SEED] = seed
+                    begin(deal, here)
+                    status, here = run(deal, here, tables, RESTART_NODES if seed else NO_END, most, stop)
+                    if status in (WON, LOST):
+                        break
+                deal.numbers[SEED] = 0  # the path is found by the codes alone, whatever the order was
         here.slots[:] = U0
         expanded[i] += here.counts[NODES]
         generated[i] += here.counts[LINKS]

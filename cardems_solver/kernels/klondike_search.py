@@ -31,6 +31,7 @@ from cardems_solver.kernels.klondike_state import (
     ORDERED,
     RETURN,
     RETURNS,
+    SEED,
     SHIFT,
     STOCK,
     STOCK_HOME,
@@ -55,6 +56,8 @@ WHERE, PROMISE, EXPANDED, NODE_SIZE = 5, 6, 7, 8
 # still to be tried of it, both by kind of action, the cards with a slot, and the link itself.
 POSSIBLE, TO_DO, SLOTS, LINK, FRAME_SIZE = 5, 10, 15, 16, 17
 KINDS = 5
+
+NOISE = np.uint64(7)
 
 # ``counts``: nodes stored, nodes expanded, links followed, height of the stack, and which of two tables is in use.
 STORED, NODES, LINKS, HEIGHT, TABLE, COUNTS = range(6)
@@ -144,10 +147,14 @@ def forget(met):
 
 
 @jit
-def promise(visible, nexts, stock):
-    """The larger, the later a node is looked at: cards not turned up count most, then all that are not home."""
+def promise(visible, nexts, stock, code, seed):
+    """The larger, the later a node is looked at: cards not turned up count most, then all that are not home. A seed
+    other than 0 shuffles nodes that are about equal."""
     turned_up = popcount(visible) + popcount(stock) + popcount(homes(nexts))
-    return np.uint64(8 * (52 - turned_up) + popcount(visible) + popcount(stock))
+    late = np.uint64(8 * (52 - turned_up) + popcount(visible) + popcount(stock))
+    if seed == 0:
+        return late
+    return late + (mix(mix(code) + np.uint64(seed)) & NOISE)
 
 
 @jit
@@ -293,7 +300,7 @@ def expand(deal, work, node, wanted):
                     counts[STORED] += 1
                     b = stack[top]
                     b[VISIBLE], b[LOCKED], b[NEXTS], b[STOCK], b[CODE], b[WHERE] = v, d, x, s, k, place_
-                    b[PROMISE], b[EXPANDED] = promise(v, x, s), U0
+                    b[PROMISE], b[EXPANDED] = promise(v, x, s, k, deal.numbers[SEED]), U0
                     top += 1
                     if won:
                         counts[HEIGHT] = top

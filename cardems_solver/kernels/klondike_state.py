@@ -46,7 +46,7 @@ HOME, RETURN, STOCK_HOME, STOCK_PLACE, SHIFT = range(5)
 MASK_UNDER, LOCK_UNDER, LAYER, STOCK_BIT = range(4)
 
 # ``numbers``: what does not change in a search.
-ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, NUMBERS = range(9)
+ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, SEED, NUMBERS = range(10)
 
 # ``words``: the state at the start, and the cards that leave their column empty when they leave.
 VISIBLE, LOCKED, NEXTS, STOCK, CODE, FOOT, WORDS = range(7)
@@ -59,9 +59,9 @@ class Deal(NamedTuple):
         table: uint64[52, 4], see above.
         suits: uint64[4], what a card going home adds to the code.
         order: int64[52], the stock's cards in the order in which they are drawn, waste first; -1 after the last.
-        numbers: int64[8]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
+        numbers: int64[9]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
             stock and waste; passes that may yet be begun, -1 for any number; order number of the first card not in the
-            waste; radices of position and pass in the code.
+            waste; radices of position and pass in the code; a number that varies the order of the search, 0 for none.
         words: uint64[6], see above.
     """
 
