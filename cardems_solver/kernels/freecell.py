@@ -7,7 +7,7 @@ import numpy as np
 from cardems_solver.kernels import freecell_search as search
 from cardems_solver.kernels.freecell_guide import GUIDES, PATIENT_GUIDE, Weight, guidance, move_scores
 from cardems_solver.kernels.freecell_search import FULL, GENERATED, NODES, RUNNING, WON, Pool
-from cardems_solver.kernels.freecell_state import COLUMNS, arrays
+from cardems_solver.kernels.freecell_state import COLUMNS, NEVER, arrays
 from cardems_solver.kernels.table import grown, rehash
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
@@ -29,14 +29,15 @@ def _size(pool: Pool) -> int:
 class _Patient:
     """One patient search, whose pool is made larger as it goes on."""
 
-    def __init__(self, position: Position, rules: Rules, limits: Limits) -> None:
+    def __init__(self, position: Position, rules: Rules, limits: Limits, prune: bool = True) -> None:
         self.cells, self.returns, self.limits = rules.cells, int(rules.foundation_return), limits
+        self.rule = self.returns if prune else NEVER
         self.guidance = guidance()
         self.pool = search.new_pool(4096)
         search.start(self.pool, self.guidance, PATIENT_GUIDE, move_scores(PATIENT_GUIDE), *arrays(position))
 
     def advance(self, budget: int) -> int:
-        return search.advance(self.pool, self.guidance, self.cells, self.returns, budget)
+        return search.advance(self.pool, self.guidance, self.cells, self.returns, self.rule, budget)
 
     @property
     def nodes(self) -> int:
@@ -66,15 +67,24 @@ class _Patient:
     def steps(self) -> list[Step]:
         """The solution found."""
         steps = np.zeros((2 * int(self.pool.marks[self.nodes, 1]) + 52, 2), np.int64)
-        n = search.trace(self.pool, self.guidance.layout, self.returns, steps)
+        n = search.trace(self.pool, self.guidance.layout, self.rule, steps)
         return [(int(card), int(destination)) for card, destination in steps[:n]]
 
 
-def _decide_patiently(
-    position: Position, rules: Rules, limits: Limits, progress=None, expanded: int = 0, generated: int = 0
+def decide_patiently(
+    position: Position,
+    rules: Rules,
+    limits: Limits,
+    progress=None,
+    expanded: int = 0,
+    generated: int = 0,
+    prune: bool = True,
 ) -> Outcome:
-    """Solve the position or prove that it cannot be won; ``expanded`` and ``generated`` is what was done before."""
-    patient = _Patient(position, rules, limits)
+    """``decide`` without the hasty searches.
+
+    expanded, generated: what was done before; prune: False to send no card home at once.
+    """
+    patient = _Patient(position, rules, limits, prune)
     budget = 1000
     while True:
         status = patient.advance(budget)
@@ -118,6 +128,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
         np.array([in_cells]),
         np.array([home]),
         rules.cells,
+        int(rules.foundation_return),
         (1 << 62) if limits.states is None else limits.states,
         limits.stop,
         verdict,
@@ -127,14 +138,16 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> O
         steps,
     )
     done = int(expanded[0]), int(generated[0])
-    if verdict[0]:
+    if verdict[0] == 2:
+        return Outcome(UNSOLVABLE, None, None, *done, stored=done[0], bytes=_size(pool))
+    if verdict[0] == 1:
         found = [(int(card), int(destination)) for card, destination in steps[0, : length[0]]]
         return Outcome(SOLVABLE, None, found, *done, stored=done[0], bytes=_size(pool))
     reason = limits.exceeded(done[0])
     if reason is not None:
         return Outcome(UNDECIDED, reason, None, *done, stored=done[0], bytes=_size(pool))
     del pool
-    return _decide_patiently(position, rules, limits, progress, *done)
+    return decide_patiently(position, rules, limits, progress, *done)
 
 
 def decide_many(
@@ -181,6 +194,7 @@ def decide_many(
         none,
         none,
         rules.cells,
+        int(rules.foundation_return),
         max_states,
         stop,
         out_verdict,
@@ -199,7 +213,7 @@ def decide_many(
         position = Position(
             tuple(tuple(deck[j::COLUMNS]) for j in range(COLUMNS)), (0,) * COLUMNS, (EMPTY,) * rules.cells
         )
-        outcome = _decide_patiently(position, rules, Limits(states=max_states, stop=stop), None, *done)
+        outcome = decide_patiently(position, rules, Limits(states=max_states, stop=stop), None, *done)
         out_expanded[i], out_generated[i] = outcome.expanded, outcome.generated
         if outcome.verdict == UNSOLVABLE:
             out_verdict[i] = 2

@@ -4,9 +4,9 @@ A position is scored (``freecell_guide``) when it is expanded; a child's score i
 child is one word in a bucket queue, its parent and its move, until its turn comes, and most never have theirs. Then the
 move is made, all safe cards go home (``freecell_state.settle``), and the position is stored unless it is known.
 
-The search comes in two kinds. The hasty one gives up after so many positions and never takes a card back from a
-foundation: its failure means nothing, and the next guide gets its turn. The patient one leaves nothing out: when its
-queue runs dry, every position that can be reached has been expanded, and the start cannot be won.
+The search comes in two kinds. The hasty one gives up after so many positions, and the next guide gets its turn; it
+takes no card back from a foundation. The patient one goes on and leaves nothing out. When the queue of a search that
+has left nothing out runs dry, every position that can be reached has been expanded, and the start cannot be won.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ def begin(pool, a, b, c):
 
 
 @jit
-def run(pool, slots, g, cells, returns, runs, budget):
+def run(pool, slots, g, cells, returns, rule, budget):
     """Expand up to ``budget`` positions (fewer, when it meets many that are known).
 
-    slots: those of the pool to use; returns: foundation cards may come back and safe means safe then; runs: see
-    ``list_moves``.
+    slots: those of the pool to use, cleared before the start; returns: 1 if foundation cards may come back; rule: what
+    is sent home at once, see ``safe_home``.
     Returns RUNNING, FULL (the pool must grow), WON (by the last node) or EXHAUSTED.
     """
     words, before, marks, _, entries, heads, counts, moves = pool
@@ -137,7 +137,7 @@ def run(pool, slots, g, cells, returns, runs, budget):
         a, b, c = moved(words[parent, 0], words[parent, 1], words[parent, 2], move >> 3, move & 7)
         tops = exposed(a, b, c, layout)
         while True:
-            safe = (tops | (c & ~a)) & safe_home(c & a, returns)
+            safe = (tops | (c & ~a)) & safe_home(c & a, rule)
             if safe == U0:
                 break
             a |= safe
@@ -160,7 +160,7 @@ def run(pool, slots, g, cells, returns, runs, budget):
             status = WON
             break
 
-        n = list_moves_of(a, b, c, tops, cells, returns, runs, moves)
+        n = list_moves_of(a, b, c, tops, cells, returns, 1, moves)
         counts[GENERATED] += n
         free = min(cells - popcount(c & ~a), 4)
         empty = min(COLUMNS - popcount(a & b), 3)
@@ -192,10 +192,10 @@ def run(pool, slots, g, cells, returns, runs, budget):
 
 
 @jit
-def _write_settled(a, b, c, layout, returns, steps, n):
+def _write_settled(a, b, c, layout, rule, steps, n):
     """Append to ``steps`` the safe moves home of a position; returns how many steps there are, and the words after."""
     while True:
-        safe = (exposed(a, b, c, layout) | (c & ~a)) & safe_home(c & a, returns)
+        safe = (exposed(a, b, c, layout) | (c & ~a)) & safe_home(c & a, rule)
         if safe == U0:
             return n, a, b, c
         a |= safe
@@ -209,7 +209,7 @@ def _write_settled(a, b, c, layout, returns, steps, n):
 
 
 @jit
-def write(pool, layout, returns, steps):
+def write(pool, layout, rule, steps):
     """Write the steps from the start to the last node, the first of which is no move; returns how many, or -1 if
     there is no room for them. steps: an integer array [m, 2]."""
     node = pool.counts[NODES] - 1
@@ -223,14 +223,14 @@ def write(pool, layout, returns, steps):
         steps[first + i, 1] = pool.marks[node, 0] & 7
         node = np.int64(pool.before[node])
     a, b, c = pool.words[0, 0], pool.words[0, 1], pool.words[0, 2]
-    n, a, b, c = _write_settled(a, b, c, layout, returns, steps, 0)
+    n, a, b, c = _write_settled(a, b, c, layout, rule, steps, 0)
     for i in range(1, depth):
         card = np.int64(steps[first + i, 0])
         code = np.int64(steps[first + i, 1])
         steps[n, 0] = card
         steps[n, 1] = destination(card, code)
         a, b, c = moved(a, b, c, card, code)
-        n, a, b, c = _write_settled(a, b, c, layout, returns, steps, n + 1)
+        n, a, b, c = _write_settled(a, b, c, layout, rule, steps, n + 1)
     return n
 
 
@@ -245,6 +245,7 @@ def solve_many(
     in_cells,
     home,
     cells,
+    returns,
     most,
     stop,
     verdicts,
@@ -253,14 +254,15 @@ def solve_many(
     generated,
     steps,
 ):
-    """Try to solve many positions, each by hasty searches with one guide after the other.
+    """Try to decide many positions, each by hasty searches with one guide after the other.
 
     pool: with room for the largest budget; g: a Guidance to fill.
     guides: int64[k, Weight.SIZE]; moves: int64[k, 960], their ``move_scores``.
     columns: uint8[n, 8, h], deepest card first; heights: int64[n, 8]; in_cells, home: uint64[n], cards as bits.
-    cells: how many there are; most: positions to expand for each at most; stop: uint8[1], ends the work when set.
-    Written to where a solution is found: verdicts int8[n] = 1, lengths int32[n], steps uint8[n, m, 2]; always: expanded
-    and generated, int64[n].
+    cells: how many there are; returns: may foundation cards come back?
+    most: positions to expand for each at most; stop: uint8[1], ends the work when set.
+    Written to where a position is decided: verdicts int8[n], 1 for solvable and 2 for unsolvable; where it is solvable:
+    lengths int32[n], steps uint8[n, m, 2]; always: expanded and generated, int64[n].
     """
     for p in range(columns.shape[0]):
         if stop[0]:
@@ -268,8 +270,12 @@ def solve_many(
         expanded[p] = 0
         generated[p] = 0
         a, b, c = set_up(columns[p], heights[p], in_cells[p], home[p], g.layout)
-        for k in range(guides.shape[0]):
+        k = 0
+        back = 0
+        while k < guides.shape[0]:
             budget = min(guides[k, Weight.BUDGET], most - expanded[p], pool.words.shape[0] - 1)
+            if back:
+                budget = min(most - expanded[p], pool.words.shape[0] - 1)
             if budget <= 0:
                 break
             appraise(g, guides[k], moves[k], columns[p], heights[p])
@@ -279,15 +285,25 @@ def solve_many(
             slots = pool.slots[:used]
             slots[:] = 0
             begin(pool, a, b, c)
-            status = run(pool, slots, g, cells, 0, 1, budget)
+            status = run(pool, slots, g, cells, back, back, budget)
             expanded[p] += pool.counts[NODES] - 1
             generated[p] += pool.counts[GENERATED]
             if status == WON:
-                n = write(pool, g.layout, 0, steps[p])
+                n = write(pool, g.layout, back, steps[p])
                 if n >= 0:
                     verdicts[p] = 1
                     lengths[p] = n
                     break
+            if status == EXHAUSTED and back == returns:
+                verdicts[p] = 2
+                break
+            if back:
+                break
+            if status == EXHAUSTED:
+                # Every guide would find the same; with foundation return there is more.
+                back = 1
+            else:
+                k += 1
 
 
 @entry
@@ -299,12 +315,12 @@ def start(pool, g, weights, moves, columns, heights, in_cells, home):
 
 
 @entry
-def advance(pool, g, cells, returns, budget):
+def advance(pool, g, cells, returns, rule, budget):
     """Let a patient search expand up to ``budget`` positions more; see ``run``."""
-    return run(pool, pool.slots, g, cells, returns, 1, budget)
+    return run(pool, pool.slots, g, cells, returns, rule, budget)
 
 
 @entry
-def trace(pool, layout, returns, steps):
+def trace(pool, layout, rule, steps):
     """The steps of a patient search that has won; see ``write``."""
-    return write(pool, layout, returns, steps)
+    return write(pool, layout, rule, steps)

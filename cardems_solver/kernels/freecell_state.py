@@ -33,6 +33,8 @@ from cardems_solver.position import EMPTY, Position
 COLUMNS = 8
 DEALT, FIRST, SECOND, BASE, CELL, HOME = range(6)
 LAYOUT_SIZE = 16 + COLUMNS + 52
+NEVER = 2
+"""See ``safe_home``."""
 MAX_MOVES = 512
 """More moves than any position has: 52 cards, each onto two parents, to an empty column, a cell or home."""
 
@@ -136,37 +138,29 @@ def next_home(home):
 
 
 @jit
-def safe_home(home, returns):
+def safe_home(home, rule):
     """The cards of ``next_home(home)`` that lose nothing by going home at once if they can.
+
+    rule: 0 where foundation cards do not return, 1 where they may, NEVER for no card at all (to test without it).
 
     Such a card z is of no use but as a place for the two cards of the next lower rank and other colour, and both are
     home. Without foundation return they stay there; take any winning line and leave out all moves of z: every other
     move is still legal, for a card less is in the way and nothing that still moves can lie on z.
 
     With foundation return they might come back to carry cards of z's colour two ranks below z. Let those be home as
-    well. Then so is every card that is two or more ranks below z; call all these, the two, and z the set S. It holds
-    every card that can lie on a card of S and every card below one of S on its foundation. Leave out all moves of
-    cards of S, once z is home: the other cards' moves are still legal, for they never need a place on a card of S,
-    and their foundations hold at least as much.
+    well. Then so is every card that is two or more ranks below z; call all these, the two, the card of z's suit next
+    below z, and z the set S. It holds every card that can lie on a card of S and every card below one of S on its
+    foundation. Leave out all moves of cards of S, once z is home: the other cards' moves are still legal, for they
+    never need a place on a card of S, and their foundations hold at least as much.
     """
+    if rule == NEVER:
+        return U0
     ahead = next_home(home)
     safe = ahead & ((second_parents(home) & first_parents(home)) | _ACES)
-    if returns:
+    if rule:
         lower = ((home & (_H | _C)) << U1) | ((home & (_D | _S)) >> U1)
         safe &= (lower << (U4 + U4)) | np.uint64(255)
     return safe
-
-
-@jit
-def settle(a, b, c, layout, returns):
-    """The words after every card that can go home and is safe (``safe_home``) has gone."""
-    while True:
-        z = (exposed(a, b, c, layout) | (c & ~a)) & safe_home(c & a, returns)
-        if z == U0:
-            return a, b, c
-        a |= z
-        b &= ~z
-        c |= z
 
 
 @jit
