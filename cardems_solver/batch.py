@@ -83,6 +83,7 @@ class Tally:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((SOLVABLE, UNSOLVABLE, UNDECIDED), 0))
     lengths: int = 0
     total_length: int = 0
+    optimal: int = 0
     done_now: int = 0
 
     @classmethod
@@ -94,6 +95,7 @@ class Tally:
         tally.counts[UNDECIDED] = int(numbers[OPEN] + numbers[CUT_SHORT])
         lengths = known.lengths[known.lengths >= 0]
         tally.lengths, tally.total_length = len(lengths), int(lengths.sum())
+        tally.optimal = int(numbers[SOLVED]) if known.optimal else 0
         return tally
 
     @property
@@ -102,12 +104,13 @@ class Tally:
 
     def add(self, row: Row) -> None:
         self.counts[row.verdict] += 1
+        self.optimal += row.optimal
         if row.length is not None:
             self.lengths += 1
             self.total_length += row.length
 
     def remove(self, state: int, length: int) -> None:
-        """Take out a result that another one replaces."""
+        """Take out a result that another one replaces (never one that is proved)."""
         if state != MISSING:
             verdict = {SOLVED: SOLVABLE, UNPROVED: SOLVABLE, PROVED_UNSOLVABLE: UNSOLVABLE}.get(state, UNDECIDED)
             self.counts[verdict] -= 1
@@ -305,6 +308,7 @@ class Summary:
             "confidence": self.confidence,
             "metric": self.question.metric,
             "mean_length": self.tally.total_length / self.tally.lengths if self.tally.lengths else None,
+            "optimal": self.tally.optimal,
             "seconds": round(self.seconds, 3),
             "deals_per_second": round(self.tally.done_now / self.seconds, 3) if self.seconds else None,
             "jobs": self.jobs,

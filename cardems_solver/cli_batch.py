@@ -279,7 +279,8 @@ def _summary_table(summary: Any) -> str:
     if summary.waiting:
         lines.append(("unfinished", f"{summary.waiting:,} (interrupted; counted as undecided in the interval)"))
     if found["mean_length"] is not None:
-        lines.append(("mean length", f"{found['mean_length']:.2f} {found['metric']}"))
+        proved = f" ({found['optimal']:,} proved the fewest)" if summary.question.optimal else ""
+        lines.append(("mean length", f"{found['mean_length']:.2f} {found['metric']}{proved}"))
     rate = f"{found['deals_per_second'] or 0:,.1f} deals/s"
     lines.append(("time", f"{found['seconds']:,.1f} s, {rate}, {found['jobs']} jobs"))
     return columns(lines)

@@ -213,6 +213,24 @@ def test_bad_usage(arguments, said):
     assert result.exit_code == 2 and said in result.stderr
 
 
+def test_fewest_moves_deal_by_deal(tmp_path):
+    path = tmp_path / "x.jsonl"
+    command = cardems("batch", "klondike", "greenfelt:1..2", "--optimal", "--max-states", 200_000, "--out", path)
+    done = subprocess.run([*command, "--json"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows, lines = results(path)
+    assert lines == 2
+    proved = [row for row in rows.values() if row.optimal]
+    assert rows["greenfelt:1"].length == rows["greenfelt:1"].lower_bound == 98
+    assert json.loads(done.stdout.splitlines()[-1])["optimal"] == len(proved)
+    for row in rows.values():
+        assert row.optimal == (row.reason is None and row.verdict == "solvable")
+        assert row.lower_bound is None or row.length is None or row.lower_bound <= row.length
+    again = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True)
+    assert json.loads(again.stdout.splitlines()[-1])["optimal"] == len(proved)
+    assert results(path) == (rows, 2)
+
+
 MILLION = """
 import resource, sys
 import numpy as np
