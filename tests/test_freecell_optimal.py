@@ -79,7 +79,8 @@ def check_minimum(position, rules, metric, least, **options):
     assert reference.length(position, rules, moves, metric) == least
 
 
-def check_late_positions(metric: str, returns: bool, number: int, left: int, seed: int) -> None:
+def check_late_positions(metric: str, returns: bool, number: int, left: int, seed: int) -> int:
+    """Check as many positions that can be won, and some that cannot; returns how many of those."""
     rng = random.Random(f"{seed} {metric} {returns}")
     won = lost = 0
     while won < number:
@@ -90,7 +91,7 @@ def check_late_positions(metric: str, returns: bool, number: int, left: int, see
         check_minimum(position, rules, metric, least, safe=rng.random() < 0.7)
         won += least != LOST
         lost += least == LOST
-    assert lost > number // 50
+    return lost
 
 
 RETURNS = pytest.mark.parametrize("returns", [False, True])
@@ -100,14 +101,14 @@ METRICS = pytest.mark.parametrize("metric", ["moves", "cards"])
 @RETURNS
 @METRICS
 def test_late_positions_by_breadth_first_search(metric, returns):
-    check_late_positions(metric, returns, 100, left=18, seed=1)
+    check_late_positions(metric, returns, 25, left=16, seed=1)
 
 
 @pytest.mark.slow
 @RETURNS
 @METRICS
 def test_thousands_of_late_positions_by_breadth_first_search(metric, returns):
-    check_late_positions(metric, returns, 2000, left=26, seed=2)
+    assert check_late_positions(metric, returns, 2000, left=26, seed=2) > 40
 
 
 @METRICS

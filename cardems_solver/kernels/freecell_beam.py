@@ -37,7 +37,7 @@ def _score(board, heights, nexts, moves):
     empty = 0
     for k in range(8):
         empty += height_of(heights, k) == 0
-    return 16 * moves + 6 * board.counts[1] - 6 * empty + covering + 64
+    return 16 * moves + 8 * board.counts[1] - 12 * empty + 2 * covering + 128
 
 
 @entry

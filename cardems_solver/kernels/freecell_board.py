@@ -7,7 +7,8 @@ Heights and foundations are packed into one integer each, so that a game played 
     heights     7 bits a column: how many cards it holds
     nexts       4 bits a suit: the rank that its foundation takes next, 13 when it is full
 
-A card of a column that lies at or above ``height`` is off the column; a card in a cell has depth AWAY, above any.
+A card of a column that lies at or above ``height`` is off the column; one in a cell or home has
+depth AWAY, above any, in column number COLUMNS, whose height is 0.
 """
 
 from __future__ import annotations
@@ -33,8 +34,8 @@ class Board(NamedTuple):
         cards: [8, 64] the columns, deepest card first.
         start: [8, 64] for each card of a column, the depth at which the part that moves together with it begins: the
             run that it ends, or the card itself in the ``cards`` metric.
-        column: [52] the column in which a card lies (0 for one in a cell).
-        depth: [52] its depth there, AWAY for one in a cell.
+        column: [52] the column in which a card lies, COLUMNS for one that lies in none.
+        depth: [52] its depth there, AWAY for one that lies in none.
         above: [64] scratch: the card on a card, -1 where none.
         counts: [2] number of columns in use, number of cells in use.
     """
@@ -98,7 +99,7 @@ def spread(board, a, b, c, under, runs):
     counts[1] = 0
     while left:
         card = lowest(left)
-        column[card] = 0
+        column[card] = COLUMNS
         depth[card] = AWAY
         counts[1] += 1
         left &= left - U1
@@ -124,6 +125,12 @@ def spread(board, a, b, c, under, runs):
         k += 1
     counts[0] = k
     home = with_code(a, b, c, HOME)
+    left = home
+    while left:
+        card = lowest(left)
+        column[card] = COLUMNS
+        depth[card] = AWAY
+        left &= left - U1
     nexts = 0
     for s in range(4):
         nexts |= popcount(home & (_SUIT << np.uint64(s))) << (4 * s)

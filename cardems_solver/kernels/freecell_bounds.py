@@ -14,8 +14,15 @@ like Q but for that card being home: one move less, and nothing more in the way.
 
 **Playing it.** Cards go home whenever they can: in the relaxed game nothing is gained by waiting. When none can, each
 suit's next card lies under the top card of some column, and waits for the suit of that card: a function on at most
-four suits, so it has a cycle, and one of its tops has to be set aside. Trying each is the exact minimum; setting all of
-them aside for one move gives a lower bound of it (``packing``), quickly.
+four suits, so it has a cycle, and one of its tops has to be set aside. Setting all of them aside for one move gives a
+lower bound (``packing``), quickly.
+
+**Its minimum** is a hitting set problem. Let x1 lie over y1, x2 over y2, ..., and y1 come before x2 in one suit, y2
+before x3, ..., the last y before x1: if none of the x is set aside, none of these cards can go home. Such a *clause* is
+a fact of any position in which each x still lies over its y. So clauses are kept, and a position starts from those that
+hold in it: find a set of runs, small enough, that hits them all; there is none: the answer is no. Play the relaxed game
+setting aside that set: it is won: the answer is yes; it gets stuck: its cycle is a clause that the set does not hit;
+learn it and look again. (Implicit hitting sets: Chandrasekaran et al. 2011; cycles of FreeCell: Paul & Helmert 2016.)
 """
 
 from __future__ import annotations
@@ -24,34 +31,41 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U0, U1, bit, mix3
+from cardems_solver.kernels.bits import U0, U1, bit, popcount
 from cardems_solver.kernels.freecell_board import FULL, height_of, next_rank
 from cardems_solver.kernels.jit import jit
 
 
-class Memo(NamedTuple):
-    """What is known of relaxed positions, and room for the search that finds it out. Modified in place.
+class Clauses(NamedTuple):
+    """The clauses learned last, and room for the search for hitting sets. Modified in place.
 
     Attributes:
-        table: uint64[2^k, 3]: positions with everything off the columns marked as home, each in the place that its hash
-            gives it, the newest only. Above the 52 bits of the words: in word 0 how many must be set aside at least, in
-            word 1 how many are enough (0: unknown).
-        frames: int64[FRAMES, 5] and words: uint64[FRAMES]: the branches still open, deepest last.
+        pairs: int64[n, 8]: x1, y1, x2, y2, ..., -1 where there is none.
+        counts: int64[2]: clauses kept; where the next one goes.
+        masks: uint64[LEVELS, m]: clauses still to be hit, as sets of runs (a run is its deepest card), by level.
+        levels: int64[LEVELS, 2] and words: uint64[LEVELS, 2]: of each level how many clauses are left, how many runs
+            may still be taken; the runs taken, the one to be tried without.
     """
 
-    table: np.ndarray
-    frames: np.ndarray
+    pairs: np.ndarray
+    counts: np.ndarray
+    masks: np.ndarray
+    levels: np.ndarray
     words: np.ndarray
 
 
-FRAMES = 64
-HEIGHTS, NEXTS, MOST, CYCLE, SLOT = range(5)
-_DECK = np.uint64((1 << 52) - 1)
-_S52 = np.uint64(52)
+KEPT = 192
+LEVELS = 54
 
 
-def memo(size: int = 1 << 16) -> Memo:
-    return Memo(np.zeros((size, 3), np.uint64), np.zeros((FRAMES, 5), np.int64), np.zeros(FRAMES, np.uint64))
+def clauses() -> Clauses:
+    return Clauses(
+        np.full((KEPT, 8), -1, np.int64),
+        np.zeros(2, np.int64),
+        np.zeros((LEVELS, 2 * KEPT), np.uint64),
+        np.zeros((LEVELS, 2), np.int64),
+        np.zeros((LEVELS, 2), np.uint64),
+    )
 
 
 @jit
@@ -137,90 +151,137 @@ def packing(board, heights, nexts, most):
 
 
 @jit
-def within(board, heights, nexts, a, b, c, most, memo):
-    """Can the relaxed game be won by setting aside at most ``most`` cards or runs?
+def _holding(board, clauses):
+    """Write the clauses that hold to the first level, short ones first. Returns how many."""
+    pairs, counts, masks = clauses.pairs, clauses.counts, clauses.masks
+    cards, start, column, depth = board.cards, board.start, board.column, board.depth
+    found = 0
+    for i in range(counts[0]):
+        mask = U0
+        for j in range(0, 8, 2):
+            x = pairs[i, j]
+            if x < 0:
+                break
+            y = pairs[i, j + 1]
+            k = column[x]
+            if column[y] != k or depth[x] <= depth[y]:
+                mask = U0
+                break
+            mask |= bit(cards[k, start[k, depth[x]]])
+        if mask:
+            masks[1, found] = mask
+            found += 1
+    n = 0
+    for size in range(1, 5):
+        for i in range(found):
+            if popcount(masks[1, i]) == size:
+                masks[0, n] = masks[1, i]
+                n += 1
+    return n
 
-    a, b, c: the position's words; heights and nexts belong to it.
-    """
-    table, frames, words = memo
-    mask = np.uint64(table.shape[0]) - U1
+
+@jit
+def _hitting_set(count, most, clauses):
+    """A set of at most ``most`` runs that hits the first ``count`` clauses: whether there is one, and the set."""
+    masks, levels, words = clauses.masks, clauses.levels, clauses.words
+    levels[0, 0], levels[0, 1] = count, most
+    words[0, 0] = U0
+    level = 0
+    while level >= 0:
+        count, most = levels[level, 0], levels[level, 1]
+        if count == 0:
+            return True, words[level, 0]
+        # disjoint clauses need a run each
+        used = U0
+        apart = 0
+        shortest = U0
+        size = 99
+        for i in range(count):
+            mask = masks[level, i]
+            if mask & used == U0:
+                used |= mask
+                apart += 1
+            if popcount(mask) < size:
+                size = popcount(mask)
+                shortest = mask
+        if apart > most or size == 0:
+            # back to the last run taken, and on without it
+            level -= 1
+            while level >= 0 and words[level, 1] == U0:
+                level -= 1
+            if level < 0:
+                break
+            run = words[level, 1]
+            words[level, 1] = U0
+            for i in range(levels[level, 0]):
+                masks[level, i] &= ~run
+            continue
+        run = shortest & (~shortest + U1)
+        words[level, 1] = run
+        left = 0
+        for i in range(count):
+            if masks[level, i] & run == U0:
+                masks[level + 1, left] = masks[level, i]
+                left += 1
+        words[level + 1, 0] = words[level, 0] | run
+        levels[level + 1, 0], levels[level + 1, 1] = left, most - 1
+        level += 1
+    return False, U0
+
+
+@jit
+def _play(board, heights, nexts, runs, clauses):
+    """Can the relaxed game be won by setting aside none but the given runs? If not, a clause is learned."""
+    cards, start = board.cards, board.start
     off = U0
-    size = 0
     while True:
-        # down, as long as there is no choice
-        won = False
-        while most >= 0:
-            heights, nexts, off = send_home(board, heights, nexts, off)
-            if nexts == FULL:
-                won = True
-                break
-            if most == 0:
-                break
-            cycle = shortest_cycle(board, heights, nexts)
-            if cycle < 8:
-                heights, off = set_aside(board, heights, nexts, off, cycle - 1)
-                most -= 1
-                continue
-            ka, kb, kc = a | off, b & ~off, c | off
-            slot = np.int64(mix3(ka, kb, kc) & mask)
-            if table[slot, 0] & _DECK == ka and table[slot, 1] & _DECK == kb and table[slot, 2] == kc:
-                if np.int64(table[slot, 0] >> _S52) > most:
-                    break
-                enough = np.int64(table[slot, 1] >> _S52)
-                if enough and enough <= most:
-                    won = True
-                    break
-            if packing(board, heights, nexts, most) > most:
-                _note(table, slot, ka, kb, kc, most + 1, 0)
-                break
-            frames[size, HEIGHTS] = heights
-            frames[size, NEXTS] = nexts
-            frames[size, MOST] = most
-            frames[size, CYCLE] = cycle
-            frames[size, SLOT] = slot
-            words[size] = off
-            size += 1
-            break
-        if won:
-            for i in range(size):
-                slot = frames[i, SLOT]
-                off = words[i]
-                _note(table, slot, a | off, b & ~off, c | off, -1, frames[i, MOST])
+        heights, nexts, off = send_home(board, heights, nexts, off)
+        if nexts == FULL:
             return True
-        # back to the deepest branch with something left to try
-        while size:
-            i = size - 1
-            if frames[i, CYCLE]:
-                break
-            off = words[i]
-            _note(table, frames[i, SLOT], a | off, b & ~off, c | off, frames[i, MOST] + 1, 0)
-            size -= 1
-        if size == 0:
+        before = heights
+        for s in range(4):
+            rank = next_rank(nexts, s)
+            if rank < 13:
+                k = board.column[4 * rank + s]
+                height = height_of(heights, k)
+                if height == height_of(before, k) and runs & bit(cards[k, start[k, height - 1]]):
+                    heights -= (height - start[k, height - 1]) << (7 * k)
+        if heights != before:
+            continue
+        cycle = shortest_cycle(board, heights, nexts)
+        at = clauses.counts[1]
+        clauses.counts[1] = (at + 1) % KEPT
+        clauses.counts[0] = max(clauses.counts[0], at + 1)
+        for j in range(0, 8, 2):
+            clauses.pairs[at, j] = -1
+            if cycle:
+                s = (cycle & 7) - 1
+                cycle >>= 3
+                y = 4 * next_rank(nexts, s) + s
+                k = board.column[y]
+                height = height_of(heights, k)
+                clauses.pairs[at, j] = cards[k, height - 1]
+                clauses.pairs[at, j + 1] = y
+        return False
+
+
+@jit
+def within(board, heights, nexts, most, clauses):
+    """Can the relaxed game be won by setting aside at most ``most`` cards or runs? (True, too, should it take more
+    clauses than are kept to tell: the bound may be too low, but never too high.)"""
+    for _ in range(KEPT):
+        hit, runs = _hitting_set(_holding(board, clauses), most, clauses)
+        if not hit:
             return False
-        i = size - 1
-        s = (frames[i, CYCLE] & 7) - 1
-        frames[i, CYCLE] >>= 3
-        nexts = frames[i, NEXTS]
-        most = frames[i, MOST] - 1
-        heights, off = set_aside(board, frames[i, HEIGHTS], nexts, words[i], s)
+        if _play(board, heights, nexts, runs, clauses):
+            return True
+    return True
 
 
 @jit
-def _note(table, slot, a, b, c, least, enough):
-    """Write down that the relaxed position needs at least so many, or that so many are enough (0: not known)."""
-    if table[slot, 0] & _DECK == a and table[slot, 1] & _DECK == b and table[slot, 2] == c:
-        least = max(least, np.int64(table[slot, 0] >> _S52))
-        if enough == 0:
-            enough = np.int64(table[slot, 1] >> _S52)
-    table[slot, 0] = a | (np.uint64(max(least, 0)) << _S52)
-    table[slot, 1] = b | (np.uint64(enough) << _S52)
-    table[slot, 2] = c
-
-
-@jit
-def fewest_aside(board, heights, nexts, a, b, c, memo):
+def fewest_aside(board, heights, nexts, clauses):
     """The fewest cards or runs to be set aside in the relaxed game."""
     most = packing(board, heights, nexts, 99)
-    while not within(board, heights, nexts, a, b, c, most, memo):
+    while not within(board, heights, nexts, most, clauses):
         most += 1
     return most

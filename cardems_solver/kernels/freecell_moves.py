@@ -120,7 +120,7 @@ def make(board, heights, nexts, runs, row):
         return heights, nexts
     if target == CELLS:
         board.depth[card] = AWAY
-        board.column[card] = 0
+        board.column[card] = COLUMNS
         return heights, nexts
     height = height_of(heights, target)
     first = height_of(heights, source) if source < CELLS else 0
@@ -142,11 +142,11 @@ def make(board, heights, nexts, runs, row):
 def unmake(board, heights, row):
     """Take a move back; ``heights`` as before the move. (What lay in the target beyond its height does not matter.)"""
     card, count, source, target = row[CARD], row[COUNT], row[SOURCE], row[TARGET]
-    if target == FOUNDATIONS or source == FOUNDATIONS:
+    if target == FOUNDATIONS:
         return
-    if source == CELLS:
+    if source >= CELLS:
         board.depth[card] = AWAY
-        board.column[card] = 0
+        board.column[card] = COLUMNS
         return
     first = height_of(heights, source) - count
     for i in range(count):

@@ -6,14 +6,16 @@ so that no queue takes memory; those found in the layer that is being worked off
 which finds a solution soon once the layer is that of the minimum. While a layer is worked off, its f is a proved lower
 bound.
 
-**Upper bound.** Beam searches first (``freecell_beam``) give a solution that is nearly always the shortest or one move
-longer; positions with f at or above its length are not stored.
+**Only what a layer needs is stored.** A successor whose f is above the layer's is not stored; the position waits
+again, for the next layer, instead (partial expansion: Yoshizumi, Miura & Ishida 2000). So no position is ever stored
+whose f is above the minimum, however bad the first solutions (``freecell_beam``) are.
 
-The arrays of a search, all growing with it; 28 bytes a position and 4 a slot:
+The arrays of a search, all growing with it; 27 bytes a position and 4 a slot:
 
     words   uint64[n, 3]   the positions, see ``freecell_store``
-    waiting uint8[n]       f of a position that waits to be expanded, else 0
+    waiting uint8[n]       the layer in which a position waits to be expanded, else 0
     made    uint8[n]       moves made up to it
+    asides  uint8[n]       what the bound counts as set aside
     slots   uint32[2^k]    index of the words
 """
 
@@ -27,8 +29,8 @@ import numpy as np
 from cardems_solver.kernels import freecell
 from cardems_solver.kernels.freecell_beam import LEVELS, beam
 from cardems_solver.kernels.freecell_board import AWAY, FULL, empty_board, home_count, spread
+from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
 from cardems_solver.kernels.freecell_bounds import fewest_aside, within
-from cardems_solver.kernels.freecell_bounds import memo as new_memo
 from cardems_solver.kernels.freecell_moves import (
     CARD,
     CELLS,
@@ -43,7 +45,7 @@ from cardems_solver.kernels.freecell_moves import (
     settle,
     unmake,
 )
-from cardems_solver.kernels.freecell_state import CELL, destination, moved, start
+from cardems_solver.kernels.freecell_state import COLUMNS, destination, moved, start
 from cardems_solver.kernels.freecell_store import find, path, put, rehash, words_of
 from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.table import grown
@@ -56,20 +58,21 @@ STORED, LAYER, AT, AGAIN, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(9)
 PAUSED, CROWDED, PROVED, SHORTER, TOO_LONG = range(5)
 FIRST = 100_000
 """So many positions the search for any solution may store, before the search for the shortest begins."""
-WIDTHS = 30, 300
+WIDTHS = 30, 300, 2000
 """Of the beam searches."""
 NONE = 255
 """As a length: no solution known. Longer ones cannot be told (lengths are bytes)."""
 
 
 @jit
-def _aside_after(board, heights0, nexts0, a0, b0, c0, aside0, row, heights, nexts, a, b, c, most, gains, memo):
+def _aside_after(board, heights0, nexts0, aside0, row, heights, nexts, most, gains, clauses):
     """What the bound counts as set aside after a move, or anything above ``most`` if it is above.
 
     A move changes it by one at most. Sending a card home or returning one changes nothing: the relaxed game begins with
     sending home what can go. Taking a card from the column's end for good (to a cell, an empty column) makes
-    it less by one or nothing; where it then lies can only make it more. aside0: before the move; gains: int64[8],
-    modified in place: what is known of taking the last card off each column, -1 nothing, else whether it is one less.
+    it less by one or nothing; where it then lies can only make it more. heights0, nexts0, aside0: before the move;
+    heights, nexts: after it, no safe cards sent home yet; gains: int64[8], modified in place: what is known of taking
+    the last card off each column, -1 nothing, else whether it is one less.
     """
     source, target = row[SOURCE], row[TARGET]
     if target == FOUNDATIONS or source == FOUNDATIONS:
@@ -80,25 +83,25 @@ def _aside_after(board, heights0, nexts0, a0, b0, c0, aside0, row, heights, next
             if gains[source] < 0:
                 card = row[CARD]
                 column, depth = board.column[card], board.depth[card]
-                board.depth[card] = AWAY
-                x, y, z = moved(a0, b0, c0, card, CELL)
-                off = heights0 - (1 << (7 * source))
+                board.column[card], board.depth[card] = COLUMNS, AWAY
                 gains[source] = 0
-                if within(board, off, nexts0, x, y, z, aside0 - 1, memo):
+                if within(board, heights0 - (1 << (7 * source)), nexts0, aside0 - 1, clauses):
                     gains[source] = 1
                 board.column[card], board.depth[card] = column, depth
             less = gains[source] == 1
             if less and target == CELLS:
                 return aside0 - 1
-        if less and within(board, heights, nexts, a, b, c, aside0 - 1, memo):
+        if less and within(board, heights, nexts, aside0 - 1, clauses):
             return aside0 - 1
-    if target == CELLS or most < aside0 or within(board, heights, nexts, a, b, c, aside0, memo):
+    if target == CELLS or most < aside0 or within(board, heights, nexts, aside0, clauses):
         return aside0
     return aside0 + 1
 
 
 @entry
-def _search(words, waiting, made, slots, counts, board, rows, gains, sent, memo, dive, under, game, budget, stop):
+def _search(
+    words, waiting, made, asides, slots, counts, board, rows, gains, sent, clauses, dive, under, game, budget, stop
+):
     """Expand up to ``budget`` positions.
 
     game: int64[4]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
@@ -139,7 +142,8 @@ def _search(words, waiting, made, slots, counts, board, rows, gains, sent, memo,
         waiting[n] = 0
         a0, b0, c0 = words_of(words, n)
         heights0, nexts0 = spread(board, a0, b0, c0, under, runs)
-        aside0 = layer - made0 - 52 + home_count(nexts0)
+        aside0 = np.int64(asides[n])
+        later = False
         for k in range(8):
             gains[k] = -1
         for i in range(list_rows(board, heights0, nexts0, cells, returns, runs, rows)):
@@ -147,29 +151,28 @@ def _search(words, waiting, made, slots, counts, board, rows, gains, sent, memo,
             a, b, c = moved(a0, b0, c0, row[CARD], new_code(board, heights0, row[CARD], row[TARGET]))
             heights, nexts = make(board, heights0, nexts0, runs, row)
             made1 = made0 + 1 - home_count(nexts)
+            heights1, nexts1 = heights, nexts
             if safe:
                 heights, nexts, a, b, c = settle(board, heights, nexts, a, b, c, sent)
             made1 += home_count(nexts)
             counts[GENERATED] += 1
             known = -1
             aside = 0
-            most = counts[BEST] - 1 - made1 - 52 + home_count(nexts)
+            total = made1 + 52 - home_count(nexts)
+            most = layer - total
             fits = most >= 0 and most >= aside0 - 1
             if fits:
                 known = find(slots, words, a, b, c)
                 fits = known < 0 or made1 < made[known]
             if fits:
-                aside = _aside_after(
-                    board, heights0, nexts0, a0, b0, c0, aside0, row, heights, nexts, a, b, c, most, gains, memo
-                )
+                aside = _aside_after(board, heights0, nexts0, aside0, row, heights1, nexts1, most, gains, clauses)
                 fits = aside <= most
+                later |= not fits
+            else:
+                later |= most < 0 or most < aside0 - 1
             unmake(board, heights0, row)
             if not fits:
                 continue
-            f = made1 + 52 - home_count(nexts) + aside
-            if f >= NONE:
-                status = TOO_LONG
-                break
             if known < 0:
                 slots[-1 - known] = stored + 1
                 known = stored
@@ -178,25 +181,30 @@ def _search(words, waiting, made, slots, counts, board, rows, gains, sent, memo,
                 counts[AGAIN] = 1
             put(words, known, a, b, c, n)
             made[known] = made1
-            waiting[known] = f
+            asides[known] = aside
+            waiting[known] = total + aside
             if nexts == FULL:
                 counts[BEST] = made1
                 counts[GOAL] = known
                 status = SHORTER
                 if made1 == layer:
                     status = PROVED
-            elif f == layer and stacked < dive.size:
+            elif total + aside == layer and stacked < dive.size:
                 dive[stacked] = known
                 stacked += 1
+        if later and layer + 1 < counts[BEST]:
+            waiting[n] = layer + 1
+            if layer + 1 == NONE:
+                status = TOO_LONG
     counts[STORED], counts[LAYER], counts[AT], counts[STACKED] = stored, layer, at, stacked
     return status
 
 
 @entry
-def _bound(board, a, b, c, under, runs, memo):
+def _bound(board, a, b, c, under, runs, clauses):
     """The bound of a position."""
     heights, nexts = spread(board, a, b, c, under, runs)
-    return 52 - home_count(nexts) + fewest_aside(board, heights, nexts, a, b, c, memo)
+    return 52 - home_count(nexts) + fewest_aside(board, heights, nexts, clauses)
 
 
 @entry
@@ -244,7 +252,7 @@ class Search:
         self.game = np.array([rules.cells, rules.foundation_return, runs, safe], np.int64)
         self.under = below(position)
         self.board = empty_board()
-        self.memo = new_memo()
+        self.clauses = new_clauses()
         self.rows = np.zeros((MAX_ROWS, 4), np.int64)
         self.gains = np.zeros(8, np.int64)
         self.sent = np.zeros(52, np.int64)
@@ -252,12 +260,14 @@ class Search:
         self.words = np.zeros((2048, 3), np.uint64)
         self.waiting = np.zeros(2048, np.uint8)
         self.made = np.zeros(2048, np.uint8)
+        self.asides = np.zeros(2048, np.uint8)
         self.slots = np.zeros(4096, np.uint32)
         self.counts = np.zeros(9, np.int64)
         _, self.start = start(position)
-        bound = _bound(self.board, *self.start, self.under, runs, self.memo)
+        bound = _bound(self.board, *self.start, self.under, runs, self.clauses)
         self.words[0] = self.start
         self.waiting[0] = bound
+        self.asides[0] = bound - 52 + sum(position.foundations)
         self.counts[STORED] = 1
         self.counts[LAYER] = bound
         self.counts[BEST] = NONE
@@ -266,11 +276,11 @@ class Search:
 
     @property
     def bytes(self) -> int:
-        return sum(array.nbytes for array in (self.words, self.waiting, self.made, self.slots))
+        return sum(array.nbytes for array in (self.words, self.waiting, self.made, self.asides, self.slots))
 
     def advance(self, budget: int) -> int:
-        arrays = self.words, self.waiting, self.made, self.slots, self.counts
-        room = self.board, self.rows, self.gains, self.sent, self.memo, self.dive
+        arrays = self.words, self.waiting, self.made, self.asides, self.slots, self.counts
+        room = self.board, self.rows, self.gains, self.sent, self.clauses, self.dive
         return _search(*arrays, *room, self.under, self.game, budget, self.limits.stop)
 
     def beam(self, width: int) -> list[Step] | None:
@@ -300,9 +310,11 @@ class Search:
             rows += max(rows // 8, 8192)
         if (stored + MAX_ROWS) * 4 > slots * 3:
             slots *= 2
-        if rows >= 2**32 or not self.limits.allows(rows * 26 + slots * 4):
+        if rows >= 2**32 or not self.limits.allows(rows * 27 + slots * 4):
             return False
-        self.words, self.waiting, self.made = (grown(x, rows) for x in (self.words, self.waiting, self.made))
+        self.words = grown(self.words, rows)
+        self.waiting, self.made = grown(self.waiting, rows), grown(self.made, rows)
+        self.asides = grown(self.asides, rows)
         if slots != len(self.slots):
             self.slots = grown(self.slots, slots)
             self.slots[:] = 0
