@@ -17,6 +17,15 @@ from cardems_solver.expand import expand
 from cardems_solver.kernels import freecell_optimal
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.bits import U0
+from cardems_solver.kernels.freecell_board import FULL, empty_board, home_count, spread
+from cardems_solver.kernels.freecell_bounds import (
+    clauses,
+    fewest_aside,
+    packing,
+    send_home,
+    set_aside,
+    shortest_cycle,
+)
 from cardems_solver.kernels.jit import jit
 from cardems_solver.kernels.table import find
 from cardems_solver.limits import MEMORY, STATES, Limits
@@ -151,3 +160,79 @@ def test_won_position():
     won = Position(((),) * 8, (0,) * 8, (EMPTY,) * 4, (13, 13, 13, 13))
     outcome = freecell_optimal.minimum(won, preset("freecell"), "moves", Limits())
     assert (outcome.steps, outcome.lower_bound, outcome.optimal) == ([], 0, True)
+
+
+@jit
+def _bounds_along(a, b, c, layout, under, cells, returns, runs, choices, board, room):
+    """Is, along a walk and for every successor, the bound at most one more or less, and the quick bound no higher?"""
+    moves = np.zeros(state.MAX_MOVES, np.uint16)
+    for i in range(choices.size):
+        heights, nexts = spread(board, a, b, c, under, runs)
+        here = 52 - home_count(nexts) + fewest_aside(board, heights, nexts, room)
+        if packing(board, heights, nexts, 99) > here - 52 + home_count(nexts):
+            return False
+        n = state.list_moves(a, b, c, layout, cells, returns, runs, moves)
+        if n == 0:
+            break
+        for j in range(n):
+            x, y, z = state.moved(a, b, c, np.int64(moves[j]) >> 3, np.int64(moves[j]) & 7)
+            heights, nexts = spread(board, x, y, z, under, runs)
+            there = 52 - home_count(nexts) + fewest_aside(board, heights, nexts, room)
+            if there < here - 1 or there > here + 1:
+                return False
+        move = np.int64(moves[choices[i] % n])
+        a, b, c = state.moved(a, b, c, move >> 3, move & 7)
+    return True
+
+
+@RETURNS
+@METRICS
+def test_the_bound_falls_by_one_a_move_at_most(metric, returns):
+    rng = np.random.default_rng(8)
+    rules = preset("freecell").with_options(foundation_return=returns)
+    board, room, runs = empty_board(), clauses(), int(metric == "moves")
+    for deal in range(1, 11):
+        position = deals.deal(deal, rules)
+        layout, words = state.start(position)
+        under, choices = freecell_optimal.below(position), rng.integers(0, 1 << 30, 60)
+        assert _bounds_along(*words, layout, under, rules.cells, int(returns), runs, choices, board, room)
+
+
+@jit
+def _tried_out(board, heights, nexts, most):
+    """``freecell_bounds.within`` by trying every top of a cycle, without clauses."""
+    heights, nexts, off = send_home(board, heights, nexts, U0)
+    if nexts == FULL:
+        return True
+    if most == 0:
+        return False
+    cycle = shortest_cycle(board, heights, nexts)
+    while cycle:
+        after, off = set_aside(board, heights, nexts, U0, (cycle & 7) - 1)
+        if _tried_out(board, after, nexts, most - 1):
+            return True
+        cycle >>= 3
+    return False
+
+
+@jit
+def _spread(board, words, under, runs):
+    return spread(board, words[0], words[1], words[2], under, runs)
+
+
+@jit
+def _fewest_aside(board, heights, nexts, room):
+    return fewest_aside(board, heights, nexts, room)
+
+
+@METRICS
+def test_the_relaxed_game_by_trying_everything(metric):
+    rng = random.Random(9)
+    board, room, runs = empty_board(), clauses(), int(metric == "moves")
+    for _ in range(300):
+        position = naive.late_position(preset("freecell"), rng, rng.randint(12, 36))
+        _, words = state.start(position)
+        heights, nexts = _spread(board, words, freecell_optimal.below(position), runs)
+        aside = _fewest_aside(board, heights, nexts, room)
+        assert _tried_out(board, heights, nexts, aside)
+        assert aside == 0 or not _tried_out(board, heights, nexts, aside - 1)
