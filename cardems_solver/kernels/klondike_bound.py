@@ -94,7 +94,8 @@ def bound(a, b, c, table, order):
     if again == LOST:
         return UNWINNABLE
     columns, moved = _column_bound(a, b, c, here, table)
-    left_out = popcount(again) + _stack_bound(again, order, left, waste, table)
+    stacked, sorted_suits = _stack_bound(again, order, left, waste, table)
+    left_out = popcount(again) + stacked
     if again != U0:
         stock = (left_out + draw - 1) // draw + table.rules[TAPS]
         least = (popcount(again) + draw - 1) // draw + table.rules[TAPS]
@@ -108,7 +109,14 @@ def bound(a, b, c, table, order):
     )
     if certain < 0:
         return UNWINNABLE
-    return moves + columns + max(stock, certain + least)
+    certain += least
+    if stacked > 0 and not (draw > 1 and may_turn):
+        free = sorted_suits & here & table.undealt[0]
+        more = landmarks(
+            a, b, c, here, order, left, waste, may_turn, False, moved, free, again | free, table, order[64:]
+        )
+        certain = max(certain, more + least + stacked)
+    return moves + columns + max(stock, certain)
 
 
 @jit
@@ -132,12 +140,15 @@ def _stack_bound(again, order, left, waste, table):
             sets3 |= table.spot[i]
         if j < waste:
             wastes += 1 << (8 * suit)
-    return (
-        np.int64(table.stacks[table.first[0] + sets0, wastes & 15])
-        + np.int64(table.stacks[table.first[1] + sets1, wastes >> 8 & 15])
-        + np.int64(table.stacks[table.first[2] + sets2, wastes >> 16 & 15])
-        + np.int64(table.stacks[table.first[3] + sets3, wastes >> 24 & 15])
-    )
+    left_out = np.int64(0)
+    suits = U0
+    for suit in range(4):
+        sets = sets0 if suit == 0 else sets1 if suit == 1 else sets2 if suit == 2 else sets3
+        n = np.int64(table.stacks[table.first[suit] + sets, wastes >> (8 * suit) & 15])
+        left_out += n
+        if n > 0:
+            suits |= _SUIT << np.uint64(suit)
+    return left_out, suits
 
 
 @jit
