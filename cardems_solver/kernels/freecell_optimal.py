@@ -283,6 +283,12 @@ class Search:
         room = self.board, self.rows, self.gains, self.sent, self.clauses, self.dive
         return _search(*arrays, *room, self.under, self.game, budget, self.limits.stop)
 
+    def affords(self, width: int) -> bool:
+        """Is there time and memory for a beam search? (A quarter of a millisecond and 13 kB for each unit of width.)"""
+        limits = self.limits
+        left = 1e9 if limits.seconds is None else limits.seconds - limits.elapsed()
+        return limits.exceeded() is None and left > width / 4000 and limits.allows(self.bytes + 13_000 * width)
+
     def beam(self, width: int) -> list[Step] | None:
         """A solution shorter than the best known one, if a beam search of that width finds one."""
         rows = LEVELS * width + 2
@@ -346,10 +352,11 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
     first = freecell.decide(position, rules, replace(limits, states=min(limits.states or FIRST, FIRST)))
     if first.verdict == UNSOLVABLE:
         return first
-    if first.verdict == SOLVABLE and len(first.steps) < NONE:
+    # (Its solutions move runs, which ``cards`` does not allow.)
+    if first.verdict == SOLVABLE and metric == "moves" and len(first.steps) < NONE:
         improved(first.steps)
     for width in WIDTHS:
-        if counts[BEST] > counts[LAYER] and limits.exceeded() is None:
+        if counts[BEST] > counts[LAYER] and search.affords(width):
             better = search.beam(width)
             if better is not None:
                 improved(better)
