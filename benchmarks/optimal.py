@@ -1,20 +1,28 @@
 """The fewest moves: how many deals are proved, with how many positions, in what time and memory.
 
     python -m benchmarks.optimal freecell --deals 1..200 [--no-foundation-return] [--metric cards] [--memory 8e9]
+    python -m benchmarks.optimal klondike --deals 1..60 [--draw 3] [--peer 5000000]
 
 One line a deal, then the sums. States are positions stored; seconds are user CPU, compiling apart. ``soon`` is the
-length of the best solution after one second of user CPU.
+length of the best solution after one second of user CPU. With ``--peer N`` Klondike-Solver (``pip install pyksolve``)
+solves the same deals, each within N states; it tells no numbers of states, and with draw three its minima are not
+always minimal.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
+import multiprocessing
 import resource
 import statistics
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 
-from cardems_solver import deals
+from cardems_solver import deals, reference
+from cardems_solver.expand import expand
 from cardems_solver.limits import Limits
+from cardems_solver.position import Position
 from cardems_solver.rules import Rules, preset
 
 SCHEMES = {"freecell": "ms", "klondike": "greenfelt", "canfield": "solvitaire"}
@@ -37,9 +45,10 @@ def measure(
         if length is not None and user_seconds() - began <= 1:
             soon = length
 
-    outcome = minimum(deals.deal(deal, rules), rules, metric, Limits(memory=memory), progress=progress)
+    position = deals.deal(deal, rules)
+    outcome = minimum(position, rules, metric, Limits(memory=memory), progress=progress)
     seconds = user_seconds() - began
-    length = None if outcome.steps is None else len(outcome.steps)
+    length = None if outcome.steps is None else replayed(position, rules, metric, outcome.steps)
     proved = outcome.optimal or outcome.verdict == "unsolvable"
     print(
         f"{deal:12} {outcome.verdict} length {length} bound {outcome.lower_bound} soon {soon} "
@@ -49,6 +58,38 @@ def measure(
     return proved, outcome.stored, seconds, outcome.bytes / max(outcome.stored, 1), length, soon
 
 
+def replayed(position: Position, rules: Rules, metric: str, steps: list) -> int:
+    """The length of a solution, in Klondike and Canfield with its draws."""
+    if rules.game == "freecell":
+        return len(steps)
+    moves, _ = expand(position, rules, steps)
+    return reference.length(position, rules, moves, metric)
+
+
+def peer(deal: str, draw: int, states: int) -> tuple[str, int, float]:
+    """Klondike-Solver on the same deal: how it ended, its length (cards turned up count there), its user CPU."""
+    from pyksolve.solver import Solitaire
+
+    game = Solitaire()
+    game.draw_count = draw
+    game.shuffle2(int(deal.partition(":")[2]))
+    game.reset_game(draw)
+    began = user_seconds()
+    result = game.solve_minimal(max_closed_count=states)
+    return result.name, game.moves_made_normalized_count, user_seconds() - began
+
+
+def peer_apart(deal: str, draw: int, states: int) -> tuple[bool, float]:
+    """The same in a process of its own, because it may crash: did it prove something, and its user CPU."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        try:
+            result, length, seconds = pool.submit(peer, deal, draw, states).result()
+        except BrokenProcessPool:
+            result, length, seconds = "crashed", 0, 0.0
+    print(f"{'':12} Klondike-Solver {result} length {length} {seconds:.2f} s", flush=True)
+    return result in ("SolvedMinimal", "Impossible"), seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("preset", choices=["freecell", "klondike", "klondike-draw-three", "canfield"])
@@ -56,19 +97,30 @@ def main() -> None:
     parser.add_argument("--metric", default="moves")
     parser.add_argument("--memory", type=float, default=4e9)
     parser.add_argument("--no-foundation-return", action="store_true")
+    parser.add_argument("--draw", type=int)
+    parser.add_argument("--peer", type=int, metavar="STATES")
     arguments = parser.parse_args()
     rules = preset(arguments.preset)
     if arguments.no_foundation_return:
         rules = rules.with_options(foundation_return=False)
+    if arguments.draw:
+        rules = rules.with_options(draw=arguments.draw)
     first, _, last = arguments.deals.partition("..")
     numbers = range(int(first), int(last or first) + 1)
     scheme = SCHEMES[rules.game]
     measure(rules, f"{scheme}:{numbers[0]}", arguments.metric, 2_000_000)  # compiles
-    rows = [measure(rules, f"{scheme}:{n}", arguments.metric, int(arguments.memory)) for n in numbers]
+    rows, peers = [], []
+    for n in numbers:
+        rows.append(measure(rules, f"{scheme}:{n}", arguments.metric, int(arguments.memory)))
+        if arguments.peer:
+            peers.append(peer_apart(f"{scheme}:{n}", rules.draw, arguments.peer))
     proved, states, seconds, size, lengths, soon = zip(*rows, strict=True)
     both = [(best, early) for best, early in zip(lengths, soon, strict=True) if best and early]
     print(f"proved {sum(proved)} of {len(rows)}; states {sum(states)}, median {statistics.median(states):.0f}")
     print(f"user CPU mean {statistics.mean(seconds):.2f} s, median {statistics.median(seconds):.2f} s")
+    if peers:
+        ended, peer_seconds = zip(*peers, strict=True)
+        print(f"Klondike-Solver ended {sum(ended)}; user CPU mean {statistics.mean(peer_seconds):.2f} s")
     large = [b for b, n in zip(size, states, strict=True) if n > 100_000]
     print(f"bytes a state where over 100,000 are stored: {max(large, default=0):.1f} at most")
     if both:
