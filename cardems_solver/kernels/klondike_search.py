@@ -7,8 +7,9 @@ event, which makes a new node: a layer comes up, or, where the order of the stoc
 it does not, stock plays are links of a chain like any other.
 
 An action may need two things: to be next of its suit and bare, or to be on top of its foundation and to have a slot.
-The link that brings the first leaves a *debt*. Within the class of the node all actions are open in such a state; a
-state further on becomes a node of its own. docs/klondike-proof.md says why nothing is missed.
+The link that brings the first (the suit's card before it home while it lies in the tableau; a slot for a card that is
+home) leaves a *debt*. Within the class of the node all actions are open in such a state; a state further on becomes a
+node of its own. docs/klondike-proof.md says why nothing is missed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, mix, popcount
 from cardems_solver.kernels.jit import jit
-from cardems_solver.kernels.klondike_needs import debts, useful
+from cardems_solver.kernels.klondike_needs import may_go_home, useful
 from cardems_solver.kernels.klondike_state import (
     CODE,
     FIRST,
@@ -182,8 +183,9 @@ def expand(deal, work, node, wanted):
     first, turn = np.int64(where) & 0xFF, np.int64(where) >> 8
     stock_before, locked_before = stock, locked
     part_before = U0
-    playable = stock
+    playable = loose = stock
     if ordered:
+        loose = U0
         playable = access(deal, stock, where, work.accessible)
         _, part_before = locate(deal, stock, first, turn)
     forget(work.met)
@@ -214,22 +216,23 @@ def expand(deal, work, node, wanted):
 
         # What follows must need this link, unless the state is open.
         owed = False
-        tops = U0
         is_open = depth == 0
         if depth > 0:
             g = frames[depth - 1]
             c = action & 63
             if action >> 6 in (HOME, STOCK_HOME):
-                owed = c < 48 and visible & bit(c + 4) & ~bare != U0
+                owed = c < 48 and (visible | loose & stock) & bit(c + 4) != U0
             gained = slots & ~g[SLOTS]
             if returns and gained != U0 and not owed:
-                tops, owed = debts(deal, slots, gained, visible, locked, nexts, stock)
+                # Or for one that may go home under another and come back.
+                able = may_go_home(visible & (~locked | foot) | loose & stock, nexts)
+                owed = gained & (back | able & (able >> U4)) != U0
             if owed and stock == stock_before and locked == locked_before:
                 is_open = meet(work.met, code, U1)
                 owed = False
             if not is_open:
                 home &= ~g[POSSIBLE + HOME]
-                return_ &= ~g[POSSIBLE + RETURN] | tops
+                return_ &= ~g[POSSIBLE + RETURN]
                 stock_home &= ~g[POSSIBLE + STOCK_HOME]
                 place &= ~g[POSSIBLE + STOCK_PLACE]
                 shift &= ~g[POSSIBLE + SHIFT]
@@ -251,7 +254,7 @@ def expand(deal, work, node, wanted):
                 f[TO_DO + STOCK_HOME] = stock_home & (((visible | stock) >> U4) | (laid & slots))
                 f[TO_DO + STOCK_PLACE] = place & laid
             f[TO_DO + HOME] = home & inner
-            f[TO_DO + RETURN] = return_ & (returned | tops)
+            f[TO_DO + RETURN] = return_ & returned
             shift &= foot
             if slots & KINGS or not KINGS & (kings | (nexts >> U4 & returned)):
                 shift = U0  # nobody needs the empty column
