@@ -208,7 +208,7 @@ def _tried_out(board, heights, nexts, most):
         return False
     cycle = shortest_cycle(board, heights, nexts)
     while cycle:
-        after, off = set_aside(board, heights, nexts, U0, (cycle & 7) - 1)
+        after, _ = set_aside(board, heights, nexts, U0, (cycle & 7) - 1)
         if _tried_out(board, after, nexts, most - 1):
             return True
         cycle >>= 3
