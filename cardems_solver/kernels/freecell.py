@@ -66,8 +66,11 @@ class _Patient:
 
     def steps(self) -> list[Step]:
         """The solution found."""
-        steps = np.zeros((2 * int(self.pool.marks[self.nodes, 1]) + 52, 2), np.int64)
-        n = search.trace(self.pool, self.guidance.layout, self.rule, steps)
+        n, room = -1, _MAX_STEPS
+        while n < 0:
+            steps = np.zeros((room, 2), np.int64)
+            n = search.trace(self.pool, self.guidance.layout, self.rule, steps)
+            room *= 2
         return [(int(card), int(destination)) for card, destination in steps[:n]]
 
 

@@ -42,6 +42,7 @@ MOST_ENTRIES = 1 << 28
 _DECK = np.uint64((1 << 52) - 1)
 _LINK = np.uint64(MOST_ENTRIES - 1)
 _PARENT = np.uint64(MOST_NODES - 1)
+_DEEP = (1 << 16) - 1
 _S28, _S55 = np.uint64(28), np.uint64(55)
 
 
@@ -51,7 +52,7 @@ class Pool(NamedTuple):
     Attributes:
         words: uint64[n, 3], the positions in the order in which they were expanded.
         before: uint32[n], the node before each.
-        marks: uint16[n, 2], the move that led to it; how many moves deep it is.
+        marks: uint16[n, 2], the move that led to it; how many moves deep it is, or _DEEP for more.
         slots: uint32[2^k], index of ``words[1:]`` (see ``table``).
         entries: uint64[m], from 1 on, the queued children: link, parent << 28, move << 55.
         heads: uint32[BUCKETS], each bucket's first entry, 0 for none.
@@ -150,11 +151,11 @@ def run(pool, slots, g, cells, returns, rule, budget):
             continue
         node = nodes
         nodes += 1
-        slots[-1 - at] = node
+        slots[-1 - at] = node  # plus one, as the table wants it, minus one, as node 0 is not in it
         words[node, 0], words[node, 1], words[node, 2] = a, b, c
         before[node] = parent
         marks[node, 0] = move
-        depth = np.int64(marks[parent, 1]) + 1
+        depth = min(np.int64(marks[parent, 1]) + 1, _DEEP)
         marks[node, 1] = depth
         if c & a == _DECK:
             status = WON
@@ -212,10 +213,14 @@ def _write_settled(a, b, c, layout, rule, steps, n):
 def write(pool, layout, rule, steps):
     """Write the steps from the start to the last node, the first of which is no move; returns how many, or -1 if
     there is no room for them. steps: an integer array [m, 2]."""
+    depth = 0
     node = pool.counts[NODES] - 1
-    depth = np.int64(pool.marks[node, 1])
+    while node > 0:
+        node = np.int64(pool.before[node])
+        depth += 1
     if 2 * depth + 52 > steps.shape[0]:
         return -1
+    node = pool.counts[NODES] - 1
     # The moves, in order, from row ``first`` on, out of the way of the steps that are written over them.
     first = steps.shape[0] - depth
     for i in range(depth - 1, -1, -1):
