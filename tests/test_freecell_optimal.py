@@ -201,7 +201,7 @@ def test_the_bound_falls_by_one_a_move_at_most(metric, returns):
 @jit
 def _tried_out(board, heights, nexts, most):
     """``freecell_bounds.within`` by trying every top of a cycle, without clauses."""
-    heights, nexts, off = send_home(board, heights, nexts, U0)
+    heights, nexts, _ = send_home(board, heights, nexts, U0)
     if nexts == FULL:
         return True
     if most == 0:
