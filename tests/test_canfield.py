@@ -241,7 +241,8 @@ def test_many_deals_at_once(rules):
     canfield.decide_many(decks, rules, 3000, stop, verdicts, lengths, expanded, generated, steps, most_home)
     found = np.zeros(n, np.int32)
     rows = checker.rules_row(rules)
-    assert checker.check_many(checker.new_table(), rows, 0, decks, verdicts, steps, found) == -1
+    table, single = checker.new_table(), checker.single_moves()
+    assert checker.check_many(table, rows, single, 0, decks, verdicts, steps, found) == -1
     assert np.array_equal(lengths[verdicts == 1], (steps[verdicts == 1, :, 0] < 52).sum(axis=1))
     for i in np.flatnonzero(verdicts)[::6]:
         outcome = canfield.decide(deals.deal(f"solvitaire:{numbers[i]}", rules), rules, Limits())
@@ -267,6 +268,32 @@ def test_positions_on_the_way_to_a_win_can_be_won(rules):
                 assert after.verdict == SOLVABLE
                 assert expand(position, rules, after.steps)[1].won
             position = reference.apply(position, rules, move)
+
+
+def test_easier_games_end_long_searches_sooner(monkeypatch):
+    """Verdict and most cards home are the same with and without them."""
+    for name, rules in (
+        ("solvitaire:4", ANY),
+        ("solvitaire:11", WHOLE),
+        ("solvitaire:220", ANY),
+        ("solvitaire:26", WHOLE),
+    ):
+        position = deals.deal(name, rules)
+        monkeypatch.setattr(canfield, "EASIER_FROM", 1 << 60)
+        alone = canfield.decide(position, rules, Limits())
+        monkeypatch.setattr(canfield, "EASIER_FROM", 1000)
+        helped = canfield.decide(position, rules, Limits())
+        assert (helped.verdict, helped.most_home) == (alone.verdict, alone.most_home)
+        if helped.verdict == SOLVABLE:
+            assert expand(position, rules, helped.steps)[1].won
+
+
+def test_a_verdict_may_be_known_before_the_most_cards_home(monkeypatch):
+    monkeypatch.setattr(canfield, "EASIER_FROM", 1000)
+    position = deals.deal("solvitaire:284", ANY)
+    outcome = canfield.decide(position, ANY, Limits(states=20_000))
+    assert (outcome.verdict, outcome.most_home, outcome.reason) == (UNSOLVABLE, None, None)
+    assert canfield.decide(position, ANY, Limits()).most_home == 23
 
 
 def test_limits():

@@ -239,13 +239,74 @@ def new_store(rows: int, slots: int) -> Store:
 BYTES_PER_ROW = 32 + 3 * 4
 
 
-def _grow_pool(store: Store, rows: int) -> Store:
-    columns = {name: grown(getattr(store, name), rows) for name in ("words", "parents", "moves", "queue")}
-    return store._replace(**columns)
+EASIER_FROM = 200_000
+"""Positions after which the easier games are tried; each may take as many again."""
+
+
+class Search:
+    """One search of one position, grown as it goes on."""
+
+    def __init__(self, position: Position, rules: Rules, prune: int) -> None:
+        self.base = position.base
+        self.table, self.start, self.lies_on = start_of(position, rules, prune)
+        self.store = new_store(2 * MAX_MOVES, 8 * MAX_MOVES)
+        self.budget = 1000
+        begin(self.table, self.store, self.start)
+
+    def count(self, which: int) -> int:
+        return int(self.store.control[which])
+
+    @property
+    def bytes(self) -> int:
+        return BYTES_PER_ROW * len(self.store.words) + 4 * len(self.store.slots)
+
+    def advance(self, room: int) -> int:
+        """Go on for some milliseconds. Returns OPEN, DONE, or POOL_FULL where more than ``room`` bytes are needed."""
+        status = search(self.table, self.store, self.budget)
+        self.budget = 20_000
+        if status in (OPEN, DONE):
+            return status
+        store = self.store
+        rows, slots = len(store.words), len(store.slots)
+        if status == POOL_FULL:
+            rows *= 2
+        else:
+            slots *= 2
+        if BYTES_PER_ROW * rows + 4 * slots > room or rows >= 1 << 31:
+            return POOL_FULL
+        self.store = None
+        if status == POOL_FULL:
+            columns = {name: grown(getattr(store, name), rows) for name in ("words", "parents", "moves", "queue")}
+            self.store = store._replace(**columns)
+        else:
+            self.store = store._replace(slots=np.zeros(slots, np.uint32))
+            index(self.store.slots, self.store.words, self.store.control[COUNT])
+        return OPEN
+
+    def steps(self) -> list[tuple[int, int]]:
+        """The solution found."""
+        room = np.zeros((4096, 2), np.int64)
+        n = steps_to(self.table, self.store, self.start, self.lies_on, self.base, self.count(WON), room)
+        return [(int(card), int(destination)) for card, destination in room[:n]]
+
+
+def easier_games(rules: Rules) -> list[Rules]:
+    """Rules that allow all that these do, the easiest first: what is lost by them is lost here, and no more cards can
+    go home here. (Drawing one with no limit, every card of the stock can be reached at any time.)"""
+    games = [
+        rules.with_options(draw=1, passes=None, partial_runs=True, spaces="any"),
+        rules.with_options(passes=None, partial_runs=True, spaces="any"),
+        rules.with_options(partial_runs=True, spaces="any"),
+    ]
+    return [game for i, game in enumerate(games) if game != rules and game not in games[:i]]
 
 
 def decide(position: Position, rules: Rules, limits: Limits, progress=None, prune: int = PRUNE_ALL) -> Outcome:
     """Find a solution or prove that there is none, and then the most cards that can reach the foundations.
+
+    A long search is helped by searches of easier games, which may be exhausted sooner: then there is no solution, and
+    the search ends when it has met a position with as many cards home as the easier game allows. Where a limit ends it
+    before that, ``most_home`` is None.
 
     Args:
         position: a deal or any later position.
@@ -257,49 +318,61 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
     Raises:
         ValueError: no game of Canfield leads to the position.
     """
-    table, start, lies_on = start_of(position, rules, prune)
-    store = new_store(2 * MAX_MOVES, 8 * MAX_MOVES)
-    begin(table, store, start)
-    reason, budget = None, 1000
-    while True:
-        status = search(table, store, budget)
-        rows, slots = len(store.words), len(store.slots)
-        if status == DONE:
-            break
-        if progress is not None and status == OPEN:
-            progress(expanded=int(store.control[EXPANDED]), stored=int(store.control[COUNT]))
-        reason = limits.exceeded(int(store.control[COUNT]))
-        if reason is not None:
-            break
-        budget = 20_000
-        if status == POOL_FULL:
-            rows *= 2
-        elif status == INDEX_FULL:
-            slots *= 2
-        if not limits.allows(BYTES_PER_ROW * rows + 4 * slots) or rows >= 1 << 31:
-            reason = MEMORY
-            break
-        if status == POOL_FULL:
-            store = _grow_pool(store, rows)
-        elif status == INDEX_FULL:
-            store = store._replace(slots=np.zeros(slots, np.uint32))
-            index(store.slots, store.words, store.control[COUNT])
-    won = int(store.control[WON])
-    verdict = UNDECIDED if reason is not None else SOLVABLE if won >= 0 else UNSOLVABLE
-    steps = None
-    if verdict == SOLVABLE:
-        room = np.zeros((4096, 2), np.int64)
-        n = steps_to(table, store, start, lies_on, position.base, won, room)
-        steps = [(int(card), int(destination)) for card, destination in room[:n]]
+    main = Search(position, rules, prune)
+    easier: list[Search] = []
+    most, reason, help_at = 52, None, EASIER_FROM
+    closed = np.zeros(4, np.int64)
+    peak = 0
+
+    def total(which: int) -> int:
+        return int(closed[which]) + sum(s.count(which) for s in (main, *easier))
+
+    def advance(s: Search) -> int:
+        nonlocal peak
+        status = s.advance(limits.memory - sum(other.bytes for other in (main, *easier) if other is not s))
+        peak = max(peak, main.bytes + sum(s.bytes for s in easier))
+        if progress is not None:
+            progress(expanded=total(EXPANDED), stored=total(COUNT))
+        return status
+
+    status = OPEN
+    while status != DONE and main.count(MOST) < most and reason is None:
+        status = advance(main)
+        reason = MEMORY if status == POOL_FULL else limits.exceeded(total(COUNT))
+        if status == DONE or reason is not None or main.count(COUNT) < help_at:
+            continue
+        if help_at == EASIER_FROM:
+            easier = [Search(position, game, prune) for game in easier_games(rules)]
+        help_at *= 3
+        for s in list(easier):
+            ended = OPEN
+            while ended == OPEN and s.count(COUNT) < main.count(COUNT) and limits.exceeded(total(COUNT)) is None:
+                ended = advance(s)
+            if ended != OPEN:
+                if ended == DONE:
+                    most = min(most, s.count(MOST))
+                for which in (COUNT, EXPANDED, GENERATED):
+                    closed[which] += s.count(which)
+                easier.remove(s)
+
+    if main.count(WON) >= 0:
+        verdict, reason, most_home = SOLVABLE, None, 52
+    elif status == DONE:
+        verdict, reason, most_home = UNSOLVABLE, None, main.count(MOST)
+    elif most < 52:
+        verdict, reason = UNSOLVABLE, None
+        most_home = most if main.count(MOST) == most else None
+    else:
+        verdict, most_home = UNDECIDED, None
     return Outcome(
         verdict,
         reason,
-        steps,
-        expanded=int(store.control[EXPANDED]),
-        generated=int(store.control[GENERATED]),
-        most_home=None if verdict == UNDECIDED else int(store.control[MOST]),
-        stored=int(store.control[COUNT]),
-        bytes=BYTES_PER_ROW * len(store.words) + 4 * len(store.slots),
+        main.steps() if verdict == SOLVABLE else None,
+        expanded=total(EXPANDED),
+        generated=total(GENERATED),
+        most_home=most_home,
+        stored=total(COUNT),
+        bytes=peak,
     )
 
 
