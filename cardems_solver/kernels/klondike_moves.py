@@ -90,7 +90,8 @@ def reach(a, b, c, table, cost, after, turned):
     """For each card of the stock or waste that can be the waste's top without a play before: the price of the draws.
 
     cost: int64[52], draws (and turning over, where it counts), _UNREACHABLE where it cannot; after: int64[52], the size
-    of the waste once the card is played; turned: int64[52], times the waste is turned over. All modified in place.
+    of the waste once the card is played; turned: int64[52], passes that it takes, where they are
+    counted. All modified in place.
     """
     here = here_cards(a, b, c)
     draw = table.rules[DRAW]
@@ -111,7 +112,7 @@ def reach(a, b, c, table, cost, after, turned):
             cost[card] = (j - waste + draw - 1) // draw
         elif may_turn and (j % draw == 0 or j == left):
             cost[card] = to_end + (j + draw - 1) // draw
-            turned[card] = 1
+            turned[card] = table.rules[LIMITED]
 
 
 @jit

@@ -15,10 +15,11 @@ import numpy as np
 
 from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
-from cardems_solver.kernels.klondike_moves import ALL_PRUNING, ANYTHING, buffers, successors
+from cardems_solver.kernels.klondike_moves import ALL_PRUNING, ANYTHING, MOST, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
+from cardems_solver.kernels.klondike_store import find, path, put, rehash, words_of
 from cardems_solver.kernels.klondike_words import PLANE, Table, home_cards
-from cardems_solver.kernels.table import find, grown, rehash
+from cardems_solver.kernels.table import grown
 from cardems_solver.limits import INTERRUPTED, MEMORY, TIME, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
 from cardems_solver.position import Position
@@ -77,19 +78,21 @@ def _pop(blocks, heads, fill, count, key):
 
 
 @entry
-def search(words, parent, cost, slots, blocks, heads, fill, count, table, out, budget):
+def search(words, high, cost, slots, blocks, heads, fill, count, table, out, budget):
     """Expand up to ``budget`` positions; all arrays are modified in place.
 
     A negative budget only asks for the successors of the position ``~budget``: they are in ``out`` then, and what is
     returned is their end.
 
-    words: uint64[n, 3], positions, the first one the start; parent: uint32[n]; cost: uint16[n], moves made, and CLOSED
-    once expanded; slots: uint32[2^k], see ``table``; blocks: uint32[m, 64], heads, fill: int64[BUCKETS], the open
-    positions; count: int64[10]; out: see ``klondike_moves.buffers``. Returns DONE, PAUSED, FULL or BLOCKED.
+    words: uint64[n, 3], high: uint8[n], positions and those before, see ``klondike_store``; cost: uint16[n], moves
+    made, and CLOSED once expanded; slots: uint32[2^k], their index; blocks: uint32[m, 64], heads, fill: int64[BUCKETS],
+    the open positions; count: int64[10]; out: see ``klondike_moves.buffers``.
+    Returns DONE, PAUSED, FULL or BLOCKED.
     """
     if budget < 0:
         node = ~budget
-        return successors(words[node, 0], words[node, 1], words[node, 2], table, out)
+        a, b, c = words_of(words, node)
+        return successors(a, b, c, table, out)
     order = np.zeros(512, np.int64)
     weight = count[WEIGHT]
     if count[STORED] == 0:
@@ -120,7 +123,8 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, out, b
             continue  # It was reached in fewer moves and expanded since.
         made = np.int64(cost[node])
         cost[node] |= CLOSED
-        n = successors(words[node, 0], words[node, 1], words[node, 2], table, out)
+        a, b, c = words_of(words, node)
+        n = successors(a, b, c, table, out)
         count[EXPANDED] += 1
         for i in range(1, n):
             if out[2][i] != ANYTHING:
@@ -140,9 +144,8 @@ def search(words, parent, cost, slots, blocks, heads, fill, count, table, out, b
                 slot = -1 - m
                 m = count[STORED]
                 count[STORED] += 1
-                words[m, 0], words[m, 1], words[m, 2] = a, b, c
                 slots[slot] = m + 1
-            parent[m] = node
+            put(words, high, m, a, b, c, node)
             cost[m] = moves
             if home_cards(a, b, c) == PLANE:
                 count[BEST] = moves
@@ -171,7 +174,7 @@ class _Search:
         self.table, self.limits = table, limits
         self.words = np.zeros((4096, 3), np.uint64)
         self.words[0] = root
-        self.parent = np.zeros(4096, np.uint32)
+        self.high = np.zeros(4096, np.uint8)
         self.cost = np.zeros(4096, np.uint16)
         self.slots = np.zeros(8192, np.uint32)
         self.blocks = np.zeros((2560, 64), np.uint32)
@@ -184,7 +187,7 @@ class _Search:
 
     @property
     def bytes(self) -> int:
-        arrays = (self.words, self.parent, self.cost, self.slots, self.blocks, self.heads, self.fill)
+        arrays = (self.words, self.high, self.cost, self.slots, self.blocks, self.heads, self.fill)
         return sum(array.nbytes for array in arrays)
 
     def expand(self, budget: int) -> tuple[int, str | None]:
@@ -195,8 +198,8 @@ class _Search:
                 if not self._grow():
                     return PAUSED, MEMORY
             elif status == BLOCKED:
-                length = len(self.blocks) * 5 // 4
-                if not self.limits.allows(self.bytes + self.blocks.nbytes // 4):
+                length = len(self.blocks) * 9 // 8
+                if not self.limits.allows(self.bytes + self.blocks.nbytes // 8):
                     return PAUSED, MEMORY
                 self.blocks = grown(self.blocks, length)
             else:
@@ -205,7 +208,7 @@ class _Search:
     def _call(self, budget: int) -> int:
         return search(
             self.words,
-            self.parent,
+            self.high,
             self.cost,
             self.slots,
             self.blocks,
@@ -218,9 +221,9 @@ class _Search:
         )
 
     def _grow(self) -> bool:
-        """Make room for a quarter more positions, or say that the limits forbid it."""
-        length = len(self.cost) * 5 // 4
-        more = (self.words.nbytes + self.parent.nbytes + self.cost.nbytes) // 4
+        """Make room for more positions, or say that the limits forbid it."""
+        length = len(self.cost) + max(len(self.cost) // 8, MOST)
+        more = (length - len(self.cost)) * (self.words.itemsize * 3 + self.high.itemsize + self.cost.itemsize)
         rehashed = length * 5 > len(self.slots) * 4
         if rehashed:
             more += 2 * self.slots.nbytes
@@ -231,26 +234,23 @@ class _Search:
             self.slots = None
             self.slots = np.zeros(size, np.uint32)
             rehash(self.slots, self.words, self.count[STORED])
-        self.words, self.parent, self.cost = (
+        self.words, self.high, self.cost = (
             grown(self.words, length),
-            grown(self.parent, length),
+            grown(self.high, length),
             grown(self.cost, length),
         )
         return True
 
     def steps(self) -> list[Step]:
         """The steps to the best solution's last position."""
-        nodes = [int(self.count[GOAL])]
-        while nodes[-1]:
-            nodes.append(int(self.parent[nodes[-1]]))
-        nodes.reverse()
+        nodes = path(self.words, self.high, int(self.count[GOAL]))
         return [step for before, then in pairwise(nodes) for step in self._steps_between(before, then)]
 
     def _steps_between(self, before: int, then: int) -> list[Step]:
         """The steps from one position to a successor, by the cheapest way."""
         end = self._call(~before)
         words, costs, follows, _, lengths, steps, _ = self.out
-        same = (words[1:end] == self.words[then]).all(axis=1) & (follows[1:end] == ANYTHING)
+        same = (words[1:end] == np.array(words_of.py_func(self.words, then))).all(axis=1) & (follows[1:end] == ANYTHING)
         entries = 1 + np.flatnonzero(same)
         entry_ = entries[np.argmin(costs[entries])]
         return [(int(card), int(target)) for card, target in steps[entry_, : lengths[entry_]]]
