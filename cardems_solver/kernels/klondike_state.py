@@ -34,7 +34,6 @@ PAIRS = np.uint64(0x5555555555555555)
 LOW_PAIRS = np.uint64(0x3333333333333333)
 CARDS = np.uint64((1 << 52) - 1)
 KINGS = np.uint64(0xF << 48)
-SUIT = np.uint64(0x1111111111111)
 BLACK = np.uint64(0x000CCCCCCCCCCCCC)
 RED = np.uint64(0x0003333333333333)
 U3, U8, U16, U32 = (np.uint64(n) for n in (3, 8, 16, 32))
@@ -218,13 +217,6 @@ def hosts_of(cards):
     """The cards that any of these may lie on."""
     pairs = both(cards)
     return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) << U4
-
-
-@jit
-def children_of(cards):
-    """The cards that may lie on any of these."""
-    pairs = both(cards)
-    return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) >> U4
 
 
 @jit
