@@ -35,7 +35,7 @@ from cardems_solver.kernels.canfield_state import (
     turnings,
     unpacked,
 )
-from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.jit import entry, jit, lean
 from cardems_solver.kernels.table import find, grown
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -66,6 +66,9 @@ class Store(NamedTuple):
         slots: uint32[2^k], the index (see ``table``).
         buckets: int32[BUCKETS], the first position in each bucket, or -1.
         control: int64[6].
+        new_words, new_moves, looked: uint64[MAX_MOVES, 3], int64[MAX_MOVES], uint64[MAX_MOVES], room for the
+            successors of one position.
+        went: int64[1], room for ``settled``.
     """
 
     words: np.ndarray
@@ -75,15 +78,19 @@ class Store(NamedTuple):
     slots: np.ndarray
     buckets: np.ndarray
     control: np.ndarray
+    new_words: np.ndarray
+    new_moves: np.ndarray
+    looked: np.ndarray
+    went: np.ndarray
 
 
-@jit
+@lean
 def home_count(b):
     heights = (b >> _U34) & _HEIGHTS
     return height(heights, 0) + height(heights, 1) + height(heights, 2) + height(heights, 3)
 
 
-@jit
+@lean
 def score(b, home):
     """How far from a win a position looks; the lower the sooner it is expanded."""
     reserve = np.int64(b >> _U56)
@@ -92,7 +99,7 @@ def score(b, home):
     return (4 * reserve + 2 * left + on_columns) >> 1
 
 
-@jit
+@lean
 def _reach(table, a, b):
     """The stock cards that can be reached in a position, by place among those left."""
     turns = np.int64(a >> _U52)
@@ -101,18 +108,18 @@ def _reach(table, a, b):
     return now | later
 
 
-@jit
+@lean
 def _add(table, store, a, b, c, parent, move):
     """Store and queue a position or a new entry to it, unless that adds nothing."""
-    words, parents, moves, queue, slots, buckets, control = store
+    words, queue, buckets, control = store.words, store.queue, store.buckets, store.control
     reach = _reach(table, a, b)
     drawn = b & _DRAWN
     if np.int64(a >> _U52) == UNLIMITED:
         b &= ~_DRAWN
-    at = find(slots, words, a, b, c)
+    at = find(store.slots, words, a, b, c)
     n = control[COUNT]
     if at < 0:
-        slots[-1 - at] = n + 1
+        store.slots[-1 - at] = n + 1
         words[n, 3] = reach | drawn
         home = home_count(b)
         if home > control[MOST]:
@@ -126,8 +133,8 @@ def _add(table, store, a, b, c, parent, move):
         words[at, 3] |= reach
         words[n, 3] = reach | drawn | _LATER
     words[n, 0], words[n, 1], words[n, 2] = a, b, c
-    parents[n] = parent
-    moves[n] = move
+    store.parents[n] = parent
+    store.moves[n] = move
     control[COUNT] = n + 1
     s = score(b, home_count(b))
     queue[n] = buckets[s]
@@ -135,7 +142,7 @@ def _add(table, store, a, b, c, parent, move):
     control[BEST] = min(control[BEST], s)
 
 
-@jit
+@lean
 def _index(slots, words, count):
     """Fill the zeroed ``slots`` (modified in place) with the first entries among the first ``count``."""
     for n in range(count):
@@ -144,30 +151,26 @@ def _index(slots, words, count):
             slots[-1 - at] = n + 1
 
 
-@jit
+@lean
 def _begin(table, store, start):
     """Put the settled start into the store, whose index must hold zeros."""
-    went = np.empty(1, np.int64)
     store.buckets[:] = -1
     store.control[:] = 0
     store.control[WON] = -1
     store.control[BEST] = BUCKETS
     bases, turns, left, heights, drawn, reserve = unpacked(start[0], start[1])
     bases, second, left, heights, drawn, reserve = settled(
-        table, bases, start[2], left, heights, drawn, turns, reserve, went
+        table, bases, start[2], left, heights, drawn, turns, reserve, store.went
     )
     a, b = packed(table, bases, turns, left, heights, drawn, reserve)
     _add(table, store, a, b, second, -1, 0)
 
 
-@jit
+@lean
 def _search(table, store, budget):
     """Expand up to ``budget`` positions. Returns OPEN, DONE (won, or none left) or what is full."""
     words, buckets, control = store.words, store.buckets, store.control
-    new_words = np.empty((MAX_MOVES, 3), np.uint64)
-    new_moves = np.empty(MAX_MOVES, np.int64)
-    went = np.empty(1, np.int64)
-    looked = np.empty(MAX_MOVES, np.uint64)
+    new_words, new_moves = store.new_words, store.new_moves
     mask = np.uint64(store.slots.size) - U1
     for _ in range(budget):
         if control[WON] >= 0:
@@ -189,7 +192,7 @@ def _search(table, store, budget):
         places = words[here, 3] & _PLACES
         if words[here, 3] & _LATER == U0:
             places = _reach(table, a, b)
-        n = successors(table, a, b, words[here, 2], places, new_words, new_moves, went)
+        n = successors(table, a, b, words[here, 2], places, new_words, new_moves, store.went)
         control[EXPANDED] += 1
         control[GENERATED] += n
         # One look at each successor's place in the index first: independent reads, so that their cache misses overlap.
@@ -198,10 +201,28 @@ def _search(table, store, budget):
             if np.int64(new_words[i, 0] >> _U52) == UNLIMITED:
                 b &= ~_DRAWN
             node = store.slots[mix3(new_words[i, 0], b, new_words[i, 2]) & mask]
-            looked[i] = words[np.int64(node) - 1, 3] if node else U0
+            store.looked[i] = words[np.int64(node) - 1, 3] if node else U0
         for i in range(n):
             _add(table, store, new_words[i, 0], new_words[i, 1], new_words[i, 2], here, new_moves[i])
     return OPEN
+
+
+@jit
+def _with_slots(store, slots):
+    """The store with another index."""
+    return Store(
+        store.words,
+        store.parents,
+        store.moves,
+        store.queue,
+        slots,
+        store.buckets,
+        store.control,
+        store.new_words,
+        store.new_moves,
+        store.looked,
+        store.went,
+    )
 
 
 @entry
@@ -233,6 +254,10 @@ def new_store(rows: int, slots: int) -> Store:
         slots=np.zeros(slots, np.uint32),
         buckets=np.zeros(BUCKETS, np.int32),
         control=np.zeros(6, np.int64),
+        new_words=np.zeros((MAX_MOVES, 3), np.uint64),
+        new_moves=np.zeros(MAX_MOVES, np.int64),
+        looked=np.zeros(MAX_MOVES, np.uint64),
+        went=np.zeros(1, np.int64),
     )
 
 
@@ -376,7 +401,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
     )
 
 
-@jit
+@lean
 def _dealt(deck, turns, table, start, lies_on):
     """Set up a deal: fill the table's arrays, ``start`` and ``lies_on`` (modified in place). Returns the base rank.
 
@@ -413,7 +438,7 @@ def _decide_many(decks, turns, table, room, stop, verdicts, lengths, expanded, g
             continue
         base = _dealt(decks[i], turns, table, start, lies_on)
         slots = room.slots[: min(8192, room.slots.size)]
-        store = Store(room.words, room.parents, room.moves, room.queue, slots, room.buckets, room.control)
+        store = _with_slots(room, slots)
         _begin(table, store, start)
         status = OPEN
         while True:
@@ -421,7 +446,7 @@ def _decide_many(decks, turns, table, room, stop, verdicts, lengths, expanded, g
             if status == INDEX_FULL and 2 * slots.size <= room.slots.size:
                 slots[:] = 0
                 slots = room.slots[: 2 * slots.size]
-                store = Store(room.words, room.parents, room.moves, room.queue, slots, room.buckets, room.control)
+                store = _with_slots(room, slots)
                 _index(slots, room.words, room.control[COUNT])
             elif status != OPEN or stop[0]:
                 break

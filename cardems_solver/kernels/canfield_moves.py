@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U0, U1, U2, bit, lowest, popcount
+from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, popcount
 from cardems_solver.kernels.canfield_state import (
     ANY_PARENT,
     DECK,
@@ -17,6 +17,7 @@ from cardems_solver.kernels.canfield_state import (
     PRUNE_SAFE,
     UNLIMITED,
     chains,
+    children_of,
     ends,
     first_parents,
     height,
@@ -25,16 +26,18 @@ from cardems_solver.kernels.canfield_state import (
     packed,
     reached,
     roomy,
+    stock_cards,
     swap_twins,
     unpacked,
 )
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import lean
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
 U_ANY_PARENT = np.uint64(ANY_PARENT)
+_LOW4 = np.uint64(15)
 
 
-@jit
+@lean
 def is_safe(heights, card):
     """Does a card that can go home from a column or the reserve lose nothing by going at once?
 
@@ -59,7 +62,30 @@ def is_safe(heights, card):
     return other >= k or (other >= k - 1 and height(heights, s ^ 1) >= k - 2)
 
 
-@jit
+@lean
+def next_cards(heights):
+    """The next card of every foundation that is not full."""
+    found = U0
+    for s in range(4):
+        found |= U1 << (U4 * ((heights >> np.uint64(4 * s)) & _LOW4) + np.uint64(s))
+    return found & DECK
+
+
+@lean
+def safe_cards(table, heights):
+    """Those of the next cards for which ``is_safe``; none without PRUNE_SAFE."""
+    safe = U0
+    if table.prune & PRUNE_SAFE:
+        ahead = next_cards(heights)
+        while ahead:
+            card = lowest(ahead)
+            ahead &= ahead - U1
+            if is_safe(heights, card):
+                safe |= bit(card)
+    return safe
+
+
+@lean
 def taken_home(table, bases, heights, reserve, card):
     """A card of the tableau or the reserve's top goes home; a column that it empties is filled from the reserve.
     Returns bases, heights, reserve."""
@@ -76,7 +102,7 @@ def taken_home(table, bases, heights, reserve, card):
     return bases, heights, reserve
 
 
-@jit
+@lean
 def freed(table, tableau, bases, second, reserve):
     """The cards of the tableau that no other card lies on or, where parts of columns move, could be freed."""
     if not table.partial:
@@ -88,7 +114,7 @@ def freed(table, tableau, bases, second, reserve):
     return tableau & hosts_of(roomy(tableau, bases))
 
 
-@jit
+@lean
 def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     """Send home what is safe, until nothing is.
 
@@ -99,45 +125,43 @@ def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     went home, and their cards follow as far as there is room.
     """
     went[0] = 0
-    if not table.prune & PRUNE_SAFE:
-        return bases, second, left, heights, drawn, reserve
     free_stock = table.draw == 1 and turns == UNLIMITED and table.free_draws
     free_top = table.draw == 1 or turns == 0
-    s = 0
-    unchanged = 0
-    while unchanged < 4:
-        s = (s + 1) & 3
-        unchanged += 1
-        h = height(heights, s)
-        card = 4 * h + s
-        if h == 13 or not is_safe(heights, card):
-            continue
-        place = table.where[card]
-        if place < 64 and (left >> np.uint64(place)) & U1:
-            p = popcount(left & ((U2 << np.uint64(place)) - U1))
-            if not (free_stock or (free_top and p == drawn)):
-                continue
-            left &= ~bit(place)
-            drawn = p - 1
-            heights += U1 << np.uint64(4 * s)
-        else:
-            if place != ELSEWHERE and 64 <= place < 64 + reserve:
-                if place != 63 + reserve:
-                    continue
-            else:
-                tableau = on_tableau(table, left, heights, reserve)
-                if freed(table, tableau, bases, second, reserve) & bit(card) == U0:
-                    continue
+    while True:
+        safe = safe_cards(table, heights)
+        if safe == U0:
+            break
+        tableau = on_tableau(table, left, heights, reserve)
+        ready = safe & (freed(table, tableau, bases, second, reserve) | table.reserve_top[reserve])
+        if ready:
+            card = lowest(ready)
             bases, heights, reserve = taken_home(table, bases, heights, reserve, card)
             second &= ~bit(card)
+        elif free_stock or free_top:
+            card = -1
+            while safe:
+                c = lowest(safe)
+                safe &= safe - U1
+                place = table.where[c]
+                if place < 64 and (left >> np.uint64(place)) & U1:
+                    p = popcount(left & ((U2 << np.uint64(place)) - U1))
+                    if free_stock or p == drawn:
+                        card = c
+                        left &= ~bit(place)
+                        drawn = p - 1
+                        heights += U1 << np.uint64(4 * (card & 3))
+                        break
+            if card < 0:
+                break
+        else:
+            break
         went[0] += 1
         if went[0] < went.size:
             went[went[0]] = card
-        unchanged = 0
     return bases, second, left, heights, drawn, reserve
 
 
-@jit
+@lean
 def laid(table, bases, second, card, parent):
     """Bases and second parents after a card that was a base or not on the tableau was laid on ``parent``."""
     bases &= ~bit(card)
@@ -146,7 +170,7 @@ def laid(table, bases, second, card, parent):
     return bases, second
 
 
-@jit
+@lean
 def filled(table, bases, reserve):
     """Bases and number in the reserve after a column was emptied."""
     if reserve > 0:
@@ -155,7 +179,7 @@ def filled(table, bases, reserve):
     return bases, reserve
 
 
-@jit
+@lean
 def places_for(table, room, card):
     """Where a card can be laid in the columns, as bits of destinations; ``room`` as in ``successors``."""
     if table.partial:
@@ -165,19 +189,50 @@ def places_for(table, room, card):
     return room & (both | swap_twins(both)) & DECK
 
 
-@jit
-def add(table, bases, second, left, heights, drawn, turns, reserve, move, words, moves, n, went):
-    """Settle a successor and append it. Returns the new number of successors."""
-    bases, second, left, heights, drawn, reserve = settled(
-        table, bases, second, left, heights, drawn, turns, reserve, went
-    )
+@lean
+def add(table, bases, second, left, heights, drawn, turns, reserve, safe, move, words, moves, n, went):
+    """Settle a successor and append it. Returns the new number of successors.
+
+    safe: the ``safe_cards``, if known; where there are none, nothing can go home.
+    """
+    went[0] = 0
+    if safe:
+        bases, second, left, heights, drawn, reserve = settled(
+            table, bases, second, left, heights, drawn, turns, reserve, went
+        )
     words[n, 0], words[n, 1] = packed(table, bases, turns, left, heights, drawn, reserve)
     words[n, 2] = second
     moves[n] = move
     return n + 1
 
 
-@jit
+@lean
+def add_merges(
+    table, room, filler, bases, second, left, heights, drawn, turns, reserve, safe, move, words, moves, n, went
+):
+    """Append every laying of a column on another, as ``add`` does. The space is filled from the reserve or, where it
+    was made for a stock card that is played in ``move``, by ``filler``, the bit of that card (or else 0)."""
+    candidates = bases
+    while candidates:
+        base = lowest(candidates)
+        candidates &= candidates - U1
+        places = places_for(table, room, base)
+        while places:
+            parent = lowest(places)
+            places &= places - U1
+            bases2, second2 = laid(table, bases, second, base, parent)
+            reserve2 = reserve
+            merge = base | parent << 6
+            if filler:
+                bases2 |= filler
+                merge = move | (merge | 1 << 12) << 12
+            else:
+                bases2, reserve2 = filled(table, bases2, reserve)
+            n = add(table, bases2, second2, left, heights, drawn, turns, reserve2, safe, merge, words, moves, n, went)
+    return n
+
+
+@lean
 def successors(table, a, b, c, playable, words, moves, went):
     """All positions after one event, settled.
 
@@ -202,30 +257,24 @@ def successors(table, a, b, c, playable, words, moves, went):
     n = 0
 
     free = freed(table, tableau, bases, c, reserve)
-    top = table.reserve_top[reserve]
-    ahead = U0
-    safe = U0
-    for s in range(4):
-        h = height(heights, s)
-        if h == 13:
-            continue
-        card = 4 * h + s
-        m = bit(card)
-        ahead |= m
-        if table.prune & PRUNE_SAFE and is_safe(heights, card):
-            safe |= m
-        if (free | top) & m:
-            bases2, heights2, reserve2 = taken_home(table, bases, heights, reserve, card)
-            move = card | TO_FOUNDATION << 6
-            n = add(table, bases2, c & ~m, left, heights2, drawn, turns, reserve2, move, words, moves, n, went)
+    ahead = next_cards(heights)
+    safe = safe_cards(table, heights)
+    todo = ahead & (free | table.reserve_top[reserve])
+    while todo:
+        card = lowest(todo)
+        todo &= todo - U1
+        bases2, heights2, reserve2 = taken_home(table, bases, heights, reserve, card)
+        second2 = c & ~bit(card)
+        move = card | TO_FOUNDATION << 6
+        n = add(table, bases2, second2, left, heights2, drawn, turns, reserve2, DECK, move, words, moves, n, went)
 
     # which cards could lie on a free card, or (where only whole columns move) the free cards themselves
     if not table.partial:
         room = free
-    elif loose:
-        room = roomy(tableau, U0)
+        layable = children_of(free)
     else:
-        room = roomy(tableau, bases)
+        room = roomy(tableau, U0 if loose else bases)
+        layable = room
 
     if reserve > 0:
         card = table.reserve[reserve - 1]
@@ -235,40 +284,36 @@ def successors(table, a, b, c, playable, words, moves, went):
             places &= places - U1
             bases2, second2 = laid(table, bases, c, card, parent)
             move = card | parent << 6
-            n = add(table, bases2, second2, left, heights, drawn, turns, reserve - 1, move, words, moves, n, went)
+            n = add(table, bases2, second2, left, heights, drawn, turns, reserve - 1, safe, move, words, moves, n, went)
     if reserve > 0 or not table.prune & PRUNE_MERGE:
-        candidates = bases
-        while candidates:
-            card = lowest(candidates)
-            candidates &= candidates - U1
-            places = places_for(table, room, card)
-            while places:
-                parent = lowest(places)
-                places &= places - U1
-                bases2, second2 = laid(table, bases, c, card, parent)
-                bases2, reserve2 = filled(table, bases2, reserve)
-                move = card | parent << 6
-                n = add(table, bases2, second2, left, heights, drawn, turns, reserve2, move, words, moves, n, went)
+        n = add_merges(table, room, U0, bases, c, left, heights, drawn, turns, reserve, safe, 0, words, moves, n, went)
 
     columns = chains(tableau) if loose else popcount(bases)
+    merge = columns == 4 and table.prune & PRUNE_MERGE and not loose
     now, later = reached(table, popcount(left), drawn, turns)
+    playable &= now | later
     fewer_turns = turns if turns == UNLIMITED else turns - 1
-    p = 0
     todo = left
+    if reserve > 0 or (columns == 4 and not merge):
+        todo = U0
+        useful = stock_cards(table, left) & (layable | ahead)
+        while useful:
+            todo |= bit(table.where[lowest(useful)])
+            useful &= useful - U1
     while todo:
-        place = lowest(todo)
-        todo &= todo - U1
-        p += 1
-        if (((now | later) & playable) >> np.uint64(p)) & U1 == U0:
+        place = todo & (~todo + U1)
+        todo &= ~place
+        p = popcount(left & (place | (place - U1)))
+        if (playable >> np.uint64(p)) & U1 == U0:
             continue
-        turns2 = turns if (now >> np.uint64(p)) & U1 else fewer_turns
-        card = table.stock[place]
+        card = table.stock[lowest(place)]
         m = bit(card)
-        left2 = left & ~bit(place)
+        turns2 = turns if (now >> np.uint64(p)) & U1 else fewer_turns
+        left2 = left & ~place
         if ahead & m:
             heights2 = heights + (U1 << np.uint64(4 * (card & 3)))
             move = card | TO_FOUNDATION << 6
-            n = add(table, bases, c, left2, heights2, p - 1, turns2, reserve, move, words, moves, n, went)
+            n = add(table, bases, c, left2, heights2, p - 1, turns2, reserve, DECK, move, words, moves, n, went)
             if safe & m:
                 continue
         places = places_for(table, room, card)
@@ -278,24 +323,14 @@ def successors(table, a, b, c, playable, words, moves, went):
             places &= places - U1
             bases2, second2 = laid(table, bases, c, card, parent)
             move = card | parent << 6
-            n = add(table, bases2, second2, left2, heights, p - 1, turns2, reserve, move, words, moves, n, went)
+            n = add(table, bases2, second2, left2, heights, p - 1, turns2, reserve, safe, move, words, moves, n, went)
         if reserve > 0 or (loose and on_parent):
             continue
         move = card | TO_COLUMN << 6
         if columns < 4:
-            n = add(table, bases | m, c, left2, heights, p - 1, turns2, reserve, move, words, moves, n, went)
-        elif table.prune & PRUNE_MERGE and not loose:
-            candidates = bases
-            while candidates:
-                base = lowest(candidates)
-                candidates &= candidates - U1
-                places = places_for(table, room, base)
-                while places:
-                    parent = lowest(places)
-                    places &= places - U1
-                    bases2, second2 = laid(table, bases, c, base, parent)
-                    both = move | (base | parent << 6 | 1 << 12) << 12
-                    n = add(
-                        table, bases2 | m, second2, left2, heights, p - 1, turns2, reserve, both, words, moves, n, went
-                    )
+            n = add(table, bases | m, c, left2, heights, p - 1, turns2, reserve, safe, move, words, moves, n, went)
+        elif merge:
+            n = add_merges(
+                table, room, m, bases, c, left2, heights, p - 1, turns2, reserve, safe, move, words, moves, n, went
+            )
     return n

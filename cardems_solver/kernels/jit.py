@@ -66,6 +66,11 @@ CACHE = _prepare_cache()
 jit = numba.njit(nogil=True)
 """For helpers: compiled into the entries that use them."""
 
+lean = numba.njit(nogil=True, _nrt=False)
+"""For helpers that make no arrays: as ``jit``, but arrays are not reference-counted. Otherwise each use of an array out
+of a named tuple counts it up and down, with two atomic instructions, which took half of a search's time and more. (The
+arrays live as long as Python's call of the entry that was given them.)"""
+
 
 def entry(function: Callable) -> Callable:
     """For functions that Python calls: cached on disk, and run without the interpreter's lock."""
