@@ -67,8 +67,8 @@ ANYTHING, ONTO, SEND, FILL = map(np.int64, range(4))
 
 MOST = 2048
 """Room for successors, half-made compounds included."""
-LONGEST = 20
-"""Room for the steps of a compound: a foundation has 13 cards."""
+LONGEST = 72
+"""Room for the steps of a compound (a foundation has 13 cards) and all safe cards that go home after it."""
 
 _KINGS = np.uint64(0xF << 48)
 _UNREACHABLE = np.int64(10_000)
@@ -82,7 +82,7 @@ def buffers() -> tuple[np.ndarray, ...]:
     """Empty room for ``successors``: words, cost, what must follow, on which card, number of steps, steps; and for
     ``reach``: three times a number a card."""
     lists = [np.zeros(MOST, np.int64) for _ in range(4)]
-    return np.zeros((MOST, 3), np.uint64), *lists, np.zeros((MOST, LONGEST, 2), np.int64), np.zeros((3, 52), np.int64)
+    return np.zeros((MOST, 3), np.uint64), *lists, np.zeros((MOST, LONGEST, 2), np.int8), np.zeros((3, 52), np.int64)
 
 
 @jit
@@ -170,7 +170,54 @@ def successors(a, b, c, table, out):
         if at == 0 or follows[at] != ANYTHING:
             n = _extend(at, n, table, out)
         at += 1
+    if table.rules[PRUNE] & SAFE:
+        for at in range(1, n):
+            if follows[at] == ANYTHING:
+                _settle(at, table, out)
     return n
+
+
+@jit
+def _safe_card(a, b, c, table):
+    """A safe card that goes home without a draw, -1 if there is none."""
+    home = home_cards(a, b, c)
+    todo = next_home(home) & ((U1 << np.uint64(4 * safe_height(home) + 4)) - U1)
+    if todo == U0:
+        return np.int64(-1)
+    here = here_cards(a, b, c)
+    undealt = here & table.undealt[0]
+    buried, _ = columns_of(a, b, c, table)
+    bare = todo & ~(undealt | buried | parents(a, b, c))
+    if bare != U0:
+        return lowest(bare)
+    waste = waste_size(c)
+    if todo & undealt != U0 and waste > 0 and table.rules[DRAW] == 1:
+        for i in range(table.stock.size):
+            card = table.stock[i]
+            if here & bit(card) != U0:
+                waste -= 1
+                if waste == 0:
+                    return card if todo & bit(card) != U0 else np.int64(-1)
+    return np.int64(-1)
+
+
+@jit
+def _settle(at, table, out):
+    """Send home the safe cards of entry ``at``, so that no position in between need be stored."""
+    words, costs, _, _, steps, step, _ = out
+    while True:
+        a, b, c = words[at, 0], words[at, 1], words[at, 2]
+        card = _safe_card(a, b, c, table)
+        if card < 0:
+            return
+        a, b, c = with_code(a, b, c, card, HOME)
+        if table.undealt[0] & bit(card) != U0 and code_of(words[at, 0], words[at, 1], words[at, 2], card) == HERE:
+            c -= np.uint64(1) << S52
+        words[at, 0], words[at, 1], words[at, 2] = a, b, c
+        costs[at] += 1
+        step[at, steps[at], 0] = card
+        step[at, steps[at], 1] = _TO_FOUNDATION
+        steps[at] += 1
 
 
 @jit
