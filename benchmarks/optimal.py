@@ -3,7 +3,8 @@
     python -m benchmarks.optimal freecell --deals 1..200 [--no-foundation-return] [--metric cards] [--memory 8e9]
     python -m benchmarks.optimal klondike --deals 1..60 [--draw 3] [--peer 5000000]
 
-One line a deal, then the sums. States are positions stored; seconds are user CPU, compiling apart. ``soon`` is the
+One line a deal, then the sums. States are positions stored, those of quick searches included where there are such
+(``last``: by the last search alone); seconds are user CPU, compiling apart. ``soon`` is the
 length of the best solution after one second of user CPU. With ``--peer N`` Klondike-Solver (``pip install pyksolve``)
 solves the same deals, each within N states; it tells no numbers of states, and with draw three its minima are not
 always minimal.
@@ -49,13 +50,14 @@ def measure(
     outcome = minimum(position, rules, metric, Limits(memory=memory), progress=progress)
     seconds = user_seconds() - began
     length = None if outcome.steps is None else replayed(position, rules, metric, outcome.steps)
+    states = outcome.all_stored or outcome.stored
     proved = outcome.optimal or outcome.verdict == "unsolvable"
     print(
         f"{deal:12} {outcome.verdict} length {length} bound {outcome.lower_bound} soon {soon} "
-        f"states {outcome.stored} {seconds:.2f} s",
+        f"states {states} last {outcome.stored} {seconds:.2f} s, {outcome.bytes >> 20} MB",
         flush=True,
     )
-    return proved, outcome.stored, seconds, outcome.bytes / max(outcome.stored, 1), length, soon
+    return proved, states, seconds, outcome.bytes / max(outcome.stored, 1), length, soon
 
 
 def replayed(position: Position, rules: Rules, metric: str, steps: list) -> int:

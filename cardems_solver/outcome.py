@@ -33,6 +33,7 @@ class Outcome(NamedTuple):
         most_home: Canfield: the most cards that can reach the foundations, once proved.
         stored: positions in the table at the end.
         bytes: memory that the search's arrays took at most.
+        all_stored: positions stored by all searches together, where there are several and they are counted.
     """
 
     verdict: str
@@ -45,3 +46,4 @@ class Outcome(NamedTuple):
     most_home: int | None = None
     stored: int = 0
     bytes: int = 0
+    all_stored: int = 0

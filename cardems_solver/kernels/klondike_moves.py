@@ -18,9 +18,10 @@ SAFE    when every card two or more ranks lower is home, a free card in a column
         are not home are next on their foundations and have nothing to carry, so each such move can be replaced by
         sending that card home, which is no longer and uncovers the same. No card need come back from a foundation to
         it: what it could carry has no load either. Drawing one, taking a card from the waste never makes another one
-        dearer to reach.
+        dearer to reach. They go home along with the move before, so that nothing in between need be stored.
 PASSING drawing one, the plays of stock cards beyond a card that is safe as above are left out: on the way there it can
         go home for no extra draw.
+STOCK   see ``klondike_store.dominated``.
 
 When a solution needs several compounds, delay the last such move first; what lies between it and its use holds no
 move that is still to be delayed, so the compounds stay whole.
@@ -59,8 +60,8 @@ from cardems_solver.kernels.klondike_words import (
 )
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
-TWIN, SPACE, FETCH, SAFE, PASSING = 1, 2, 4, 8, 16
-ALL_PRUNING = 31
+TWIN, SPACE, FETCH, SAFE, PASSING, STOCK = 1, 2, 4, 8, 16, 32
+ALL_PRUNING = 63
 
 ANYTHING, ONTO, SEND, FILL = map(np.int64, range(4))
 """What must follow in a compound: nothing in particular; a card onto the one given; that card home; a king."""
@@ -242,19 +243,14 @@ def _extend(at, n, table, out):
     dearest = _DEAREST
 
     if follow == ANYTHING:
-        safe = safe_height(home)
-        one = table.rules[DRAW] == 1
-        todo = (bare | undealt) & next_up
-        while todo != U0:
-            card = lowest(todo)
-            todo &= todo - U1
-            drawn = undealt & bit(card) != U0
-            if card >> 2 > safe or (drawn and not one):
-                continue
-            if prune & SAFE and not (drawn and prices[0, card] > 0):
-                return _put(out, n, at, card, HOME, _TO_FOUNDATION, ANYTHING, _NO_CARD, drawn, _DEAREST)
-            if prune & PASSING and drawn:
-                dearest = min(dearest, prices[0, card])
+        card = _safe_card(a, b, c, table) if prune & SAFE else np.int64(-1)
+        if card >= 0:
+            return _put(out, n, at, card, HOME, _TO_FOUNDATION, ANYTHING, _NO_CARD, undealt & bit(card) != U0, _DEAREST)
+        if prune & PASSING and table.rules[DRAW] == 1:
+            todo = undealt & next_up & ((U1 << np.uint64(4 * safe_height(home) + 4)) - U1)
+            while todo != U0:
+                dearest = min(dearest, prices[0, lowest(todo)])
+                todo &= todo - U1
         todo = (bare | undealt) & next_up
         while todo != U0:
             card = lowest(todo)

@@ -1,259 +1,222 @@
-"""Fewest moves in Klondike: A* over exact positions, with bounds at every moment.
+"""Fewest moves in Klondike: solutions soon, better ones after them, a proved minimum in the end, bounds all the time.
 
-First come a few quick searches that trust the estimate more than they should: best first by moves made plus a multiple
-of the lower bound, with smaller and smaller multiples, each looking only for something better than the last. Then A*,
-which stores nothing that cannot beat the solution in hand. Buckets are by moves made plus bound; within a bucket the
-newest comes first, so the last one is searched in depth.
+First come a few quick searches that trust the bound more than they should, each looking only for something better than
+the last. Where the first of them finds nothing, the search that asks for any solution (``klondike``) finds one, or that
+there is none; its solutions are twice as long as need be and are shortened from their ends. Then A*.
+
+A limit on the passes makes the passes part of a position. Where it allows a few, the deal is solved without it first:
+what is fewest there is no more than the fewest within the limit, and if that solution keeps to the limit it is the
+answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
+from dataclasses import replace
 
-import numpy as np
-
-from cardems_solver.kernels.jit import entry, jit
-from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
-from cardems_solver.kernels.klondike_moves import ALL_PRUNING, ANYTHING, MOST, buffers, successors
-from cardems_solver.kernels.klondike_pack import pack
-from cardems_solver.kernels.klondike_store import find, path, put, rehash, words_of
-from cardems_solver.kernels.klondike_words import PLANE, Table, home_cards
-from cardems_solver.kernels.table import grown
-from cardems_solver.limits import INTERRUPTED, MEMORY, TIME, Limits
+from cardems_solver import reference
+from cardems_solver.expand import expand
+from cardems_solver.kernels import klondike
+from cardems_solver.kernels.klondike_astar import (
+    BEST,
+    DONE,
+    EXPANDED,
+    GENERATED,
+    LEAST,
+    NARROW,
+    NONE,
+    NOW,
+    STORED,
+    WINDOW,
+    Search,
+)
+from cardems_solver.kernels.klondike_moves import ALL_PRUNING
+from cardems_solver.limits import INTERRUPTED, TIME, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome, Step
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
-CHUNK = 62
-"""Open positions in one block of a bucket; a block is 64 words, the last of which is the number of the next one."""
-BUCKETS = 4096
-CLOSED = np.uint16(0x8000)
-DISTANCE = np.uint16(0x7FFF)
-NONE = 0x7FFF
-"""Length of the best solution where there is none."""
-
-STORED, EXPANDED, GENERATED, BEST, GOAL, NOW, BLOCKS, FREE, WEIGHT, LEAST = range(10)
-"""Indices into the counters of ``search``: positions stored, expanded, generated; length of the best solution; its last
-position; the bucket being searched; blocks in use; the first free one; weight on the bound, in eighths above 1; the
-bound of the start."""
-
-DONE, PAUSED, FULL, BLOCKED = range(4)
-"""What ``search`` returns: nothing left that could be better (or, weighted, a solution); budget spent; no room for
-positions; no room for blocks."""
-
 BUDGET = 2048
 """Positions expanded between two looks at the limits, at most."""
-QUICK = ((24, 40_000), (8, 40_000), (4, 40_000), (2, 60_000))
-"""Weights of the quick searches and how many positions each may expand."""
+QUICK = ((24, 4_000), (8, 10_000), (4, 15_000), (2, 20_000))
+"""Weights of the quick searches, in eighths above 1, and how many positions each may expand."""
+TAIL_WEIGHT, TAIL_BUDGET, TAIL_STRIDE = 2, 2_000, 4
+"""The same for the searches that shorten a solution, and the steps between the places where they begin."""
+DECIDE_STATES = 500_000
+"""Positions that the search for any solution may store."""
+PASSES_ENOUGH = 3
+"""If so many passes may still be begun, the deal is solved without the limit first."""
 
 
-@jit
-def _push(blocks, heads, fill, count, key, node):
-    if heads[key] == 0 or fill[key] == CHUNK:
-        if count[FREE]:
-            new = count[FREE]
-            count[FREE] = np.int64(blocks[new, 63])
-        else:
-            new = count[BLOCKS]
-            count[BLOCKS] += 1
-        blocks[new, 63] = heads[key]
-        heads[key] = new
-        fill[key] = 0
-    blocks[heads[key], fill[key]] = node
-    fill[key] += 1
+class _Run:
+    """One question on its way to an answer: the best solution, the bound, and what it took so far.
 
-
-@jit
-def _pop(blocks, heads, fill, count, key):
-    fill[key] -= 1
-    head = heads[key]
-    node = np.int64(blocks[head, fill[key]])
-    if fill[key] == 0:
-        heads[key] = np.int64(blocks[head, 63])
-        fill[key] = CHUNK if heads[key] else 0
-        blocks[head, 63] = count[FREE]
-        count[FREE] = head
-    return node
-
-
-@entry
-def search(words, high, cost, slots, blocks, heads, fill, count, table, out, budget):
-    """Expand up to ``budget`` positions; all arrays are modified in place.
-
-    A negative budget only asks for the successors of the position ``~budget``: they are in ``out`` then, and what is
-    returned is their end.
-
-    words: uint64[n, 3], high: uint8[n], positions and those before, see ``klondike_store``; cost: uint16[n], moves
-    made, and CLOSED once expanded; slots: uint32[2^k], their index; blocks: uint32[m, 64], heads, fill: int64[BUCKETS],
-    the open positions; count: int64[10]; out: see ``klondike_moves.buffers``.
-    Returns DONE, PAUSED, FULL or BLOCKED.
+    ``least`` is the proved bound, NONE once it is proved that there is no solution.
     """
-    if budget < 0:
-        node = ~budget
-        a, b, c = words_of(words, node)
-        return successors(a, b, c, table, out)
-    order = np.zeros(512, np.int64)
-    weight = count[WEIGHT]
-    if count[STORED] == 0:
-        a, b, c = words[0, 0], words[0, 1], words[0, 2]
-        slots[-1 - find(slots, words, a, b, c)] = 1
-        count[STORED] = 1
-        count[BLOCKS] = 1
-        h = bound(a, b, c, table, order)
-        count[LEAST] = h
-        count[NOW] = min(h + (h * weight) // 8, BUCKETS - 1)
-        if home_cards(a, b, c) == PLANE:
-            count[BEST] = 0
-        _push(blocks, heads, fill, count, count[NOW], 0)
-    while True:
-        while count[NOW] < BUCKETS and heads[count[NOW]] == 0:
-            count[NOW] += 1
-        if count[NOW] == BUCKETS or (weight == 0 and count[NOW] >= count[BEST]):
-            return DONE
-        if budget == 0:
-            return PAUSED
-        if count[STORED] + out[1].size >= cost.size:
-            return FULL
-        if count[BLOCKS] + out[1].size >= blocks.shape[0]:
-            return BLOCKED
-        budget -= 1
-        node = _pop(blocks, heads, fill, count, count[NOW])
-        if cost[node] & CLOSED:
-            continue  # It was reached in fewer moves and expanded since.
-        made = np.int64(cost[node])
-        cost[node] |= CLOSED
-        a, b, c = words_of(words, node)
-        n = successors(a, b, c, table, out)
-        count[EXPANDED] += 1
-        for i in range(1, n):
-            if out[2][i] != ANYTHING:
-                continue
-            count[GENERATED] += 1
-            moves = made + out[1][i]
-            if moves >= count[BEST]:
-                continue
-            a, b, c = out[0][i, 0], out[0][i, 1], out[0][i, 2]
-            m = find(slots, words, a, b, c)
-            if m >= 0 and np.int64(cost[m] & DISTANCE) <= moves:
-                continue
-            h = bound(a, b, c, table, order)
-            if moves + h >= count[BEST] or h >= UNWINNABLE:
-                continue
-            if m < 0:
-                slot = -1 - m
-                m = count[STORED]
-                count[STORED] += 1
-                slots[slot] = m + 1
-            put(words, high, m, a, b, c, node)
-            cost[m] = moves
-            if home_cards(a, b, c) == PLANE:
-                count[BEST] = moves
-                count[GOAL] = m
-                if weight:
-                    return DONE
-                continue
-            key = min(moves + h + (h * weight) // 8, BUCKETS - 1)
-            if weight:
-                count[NOW] = min(count[NOW], key)
-            else:
-                key = max(key, count[NOW])  # A bound holds for what comes after, too.
-            _push(blocks, heads, fill, count, key, m)
 
+    def __init__(
+        self,
+        position: Position,
+        rules: Rules,
+        metric: str,
+        limits: Limits,
+        progress: Callable[..., None] | None,
+        prune: int,
+    ):
+        self.position, self.rules, self.metric, self.limits, self.progress = position, rules, metric, limits, progress
+        self.prune = prune
+        self.best, self.steps = NONE, None
+        self.least = 0
+        self.expanded = self.generated = self.stored = self.all_stored = self.bytes = 0
+        self.reason: str | None = None
 
-@entry
-def lower_bound(words, table):
-    """The bound for one position; words: uint64[3]."""
-    return bound(words[0], words[1], words[2], table, np.zeros(512, np.int64))
+    def solve(self, quick: tuple[tuple[int, int], ...]) -> Outcome:
+        """All searches in turn, until the answer or a limit is reached."""
+        for weight, allowed in (*quick, (0, None)):
+            self._search(weight, allowed)
+            if weight and not self._ended() and self.steps is None:
+                self._decide()
+            if self._ended():
+                break
+        return self.outcome()
 
+    def _ended(self) -> bool:
+        return self.least == self.best or self.reason in (TIME, INTERRUPTED)
 
-class _Search:
-    """The arrays of one search, grown as need be."""
-
-    def __init__(self, table: Table, root: np.ndarray, limits: Limits, weight: int, best: int):
-        self.table, self.limits = table, limits
-        self.words = np.zeros((4096, 3), np.uint64)
-        self.words[0] = root
-        self.high = np.zeros(4096, np.uint8)
-        self.cost = np.zeros(4096, np.uint16)
-        self.slots = np.zeros(8192, np.uint32)
-        self.blocks = np.zeros((2560, 64), np.uint32)
-        self.heads = np.zeros(BUCKETS, np.int64)
-        self.fill = np.zeros(BUCKETS, np.int64)
-        self.count = np.zeros(10, np.int64)
-        self.count[BEST] = best
-        self.count[WEIGHT] = weight
-        self.out = buffers()
-
-    @property
-    def bytes(self) -> int:
-        arrays = (self.words, self.high, self.cost, self.slots, self.blocks, self.heads, self.fill)
-        return sum(array.nbytes for array in arrays)
-
-    def expand(self, budget: int) -> tuple[int, str | None]:
-        """Expand so many positions: DONE or PAUSED, and the limit if there is no memory to go on."""
+    def _search(self, weight: int, allowed: int | None) -> None:
+        """One search, up to so many positions expanded."""
+        search = Search(self.position, self.rules, self.metric, self.prune, self.limits, weight, self.best)
+        count = search.count
+        better = False
         while True:
-            status = self._call(budget)
-            if status == FULL:
-                if not self._grow():
-                    return PAUSED, MEMORY
-            elif status == BLOCKED:
-                length = len(self.blocks) * 9 // 8
-                if not self.limits.allows(self.bytes + self.blocks.nbytes // 8):
-                    return PAUSED, MEMORY
-                self.blocks = grown(self.blocks, length)
-            else:
-                return status, None
+            budget = min(BUDGET, allowed or BUDGET)
+            if self.limits.states is not None:
+                budget = max(1, min(budget, (self.limits.states - int(count[STORED])) // 16))
+            if search.bytes > self.limits.memory // 2:
+                count[WINDOW] = NARROW
+            status, self.reason = search.expand(budget)
+            self.stored = int(count[STORED])
+            proved = max(count[LEAST], 0 if weight else count[NOW])
+            self.least = max(self.least, int(min(proved, count[BEST])))
+            news = {}
+            if count[BEST] < self.best:
+                better = True
+                self.best, self.steps = int(count[BEST]), search.steps()
+                news = {"steps": self.steps}
+            self._tell(self.expanded + int(count[EXPANDED]), self.stored, **news)
+            self.reason = self.reason or self.limits.exceeded(self.stored)
+            if status == DONE or self.reason or (allowed and count[EXPANDED] >= allowed):
+                break
+        self._add(count[EXPANDED], count[GENERATED], count[STORED], search.bytes)
+        if status == DONE and not (weight and better):
+            self.least = self.best
 
-    def _call(self, budget: int) -> int:
-        return search(
-            self.words,
-            self.high,
-            self.cost,
-            self.slots,
-            self.blocks,
-            self.heads,
-            self.fill,
-            self.count,
-            self.table,
-            self.out,
-            budget,
+    def _decide(self) -> None:
+        """A solution by the search that asks for no more, shortened, or the proof that there is none."""
+        states = DECIDE_STATES if self.limits.states is None else min(DECIDE_STATES, self.limits.states)
+        limits = replace(self.limits, states=states)
+        before = self.expanded
+        outcome = klondike.decide(
+            self.position, self.rules, limits, lambda expanded, stored: self._tell(before + expanded, stored)
         )
+        self._add(outcome.expanded, outcome.generated, outcome.stored, outcome.bytes)
+        self.reason = outcome.reason
+        if outcome.verdict == UNSOLVABLE:
+            self.stored = outcome.stored
+            self.least = NONE
+        elif outcome.steps is not None:
+            self._take(outcome.steps)
+            self._shorten(outcome.steps)
 
-    def _grow(self) -> bool:
-        """Make room for more positions, or say that the limits forbid it."""
-        length = len(self.cost) + max(len(self.cost) // 8, MOST)
-        more = (length - len(self.cost)) * (self.words.itemsize * 3 + self.high.itemsize + self.cost.itemsize)
-        rehashed = length * 5 > len(self.slots) * 4
-        if rehashed:
-            more += 2 * self.slots.nbytes
-        if length >= 1 << 32 or not self.limits.allows(self.bytes + more):
-            return False
-        if rehashed:
-            size = 2 * len(self.slots)
-            self.slots = None
-            self.slots = np.zeros(size, np.uint32)
-            rehash(self.slots, self.words, self.count[STORED])
-        self.words, self.high, self.cost = (
-            grown(self.words, length),
-            grown(self.high, length),
-            grown(self.cost, length),
-        )
-        return True
+    def _shorten(self, steps: list[Step]) -> None:
+        """Replace the end of a solution again and again, from ever earlier on, where a small search finds a better."""
+        costs, positions = _costs(self.position, self.rules, self.metric, steps)
+        to_go = 0
+        for i in range(len(costs) - 1, -1, -1):
+            to_go += costs[i]
+            if (len(costs) - i) % TAIL_STRIDE and i:
+                continue
+            tail = Search(positions[i], self.rules, self.metric, self.prune, self.limits, TAIL_WEIGHT, to_go)
+            tail.expand(TAIL_BUDGET)
+            count = tail.count
+            self._add(count[EXPANDED], count[GENERATED], count[STORED], tail.bytes)
+            if count[BEST] < to_go:
+                to_go = int(count[BEST])
+                steps = steps[:i] + tail.steps()
+            self.reason = self.limits.exceeded()
+            if self.reason:
+                break
+        self._take(steps)
 
-    def steps(self) -> list[Step]:
-        """The steps to the best solution's last position."""
-        nodes = path(self.words, self.high, int(self.count[GOAL]))
-        return [step for before, then in pairwise(nodes) for step in self._steps_between(before, then)]
+    def _take(self, steps: list[Step]) -> None:
+        """Keep a solution if it is better than what there is."""
+        length = sum(_costs(self.position, self.rules, self.metric, steps)[0])
+        if length < self.best:
+            self.best, self.steps = length, steps
+            self._tell(self.expanded, self.stored, steps=steps)
 
-    def _steps_between(self, before: int, then: int) -> list[Step]:
-        """The steps from one position to a successor, by the cheapest way."""
-        end = self._call(~before)
-        words, costs, follows, _, lengths, steps, _ = self.out
-        same = (words[1:end] == np.array(words_of.py_func(self.words, then))).all(axis=1) & (follows[1:end] == ANYTHING)
-        entries = 1 + np.flatnonzero(same)
-        entry_ = entries[np.argmin(costs[entries])]
-        return [(int(card), int(target)) for card, target in steps[entry_, : lengths[entry_]]]
+    def take_over(self, easier: _Run) -> None:
+        """Make use of what is known about the same position under easier rules."""
+        self.least = easier.least
+        self.reason = easier.reason
+        self.stored = easier.stored
+        self._add(easier.expanded, easier.generated, easier.all_stored, easier.bytes)
+
+    def follow(self, *, expanded: int, stored: int, lower_bound: int, length: int | None, steps=None) -> None:
+        """The progress of a search under easier rules: its bound holds, and its solution if it keeps to the rules."""
+        self.least = max(self.least, lower_bound)
+        news = {}
+        if steps is not None and _keeps_to(self.position, self.rules, steps):
+            self.best, self.steps = length, steps
+            news = {"steps": steps}
+        self._tell(expanded, stored, **news)
+
+    def _add(self, expanded: int, generated: int, stored: int, size: int) -> None:
+        self.expanded += int(expanded)
+        self.generated += int(generated)
+        self.all_stored += int(stored)
+        self.bytes = max(self.bytes, size)
+
+    def _tell(self, expanded: int, stored: int, **news) -> None:
+        if self.progress:
+            length = None if self.best == NONE else self.best
+            self.progress(expanded=expanded, stored=stored, length=length, lower_bound=self.least, **news)
+
+    def outcome(self) -> Outcome:
+        numbers = {
+            "expanded": self.expanded,
+            "generated": self.generated,
+            "stored": self.stored,
+            "all_stored": self.all_stored,
+            "bytes": self.bytes,
+        }
+        if self.least == NONE:
+            return Outcome(UNSOLVABLE, **numbers)
+        if self.steps is None:
+            return Outcome(UNDECIDED, self.reason, lower_bound=self.least, **numbers)
+        proved = self.best == self.least
+        reason = None if proved else self.reason
+        return Outcome(SOLVABLE, reason, self.steps, lower_bound=self.least, optimal=proved, **numbers)
+
+
+def _costs(position: Position, rules: Rules, metric: str, steps: list[Step]) -> tuple[list[int], list[Position]]:
+    """What each step costs, draws included, and the position before it."""
+    costs, positions = [], []
+    for step in steps:
+        moves, after = expand(position, rules, [step])
+        costs.append(reference.length(position, rules, moves, metric))
+        positions.append(position)
+        position = after
+    return costs, positions
+
+
+def _keeps_to(position: Position, rules: Rules, steps: list[Step]) -> bool:
+    """Do the steps, found under easier rules, obey these?"""
+    try:
+        expand(position, rules, steps)
+    except reference.IllegalMove:
+        return False
+    return True
 
 
 def minimum(
@@ -272,45 +235,13 @@ def minimum(
         progress: called with ``expanded``, ``stored``, ``length`` (None without a solution), ``lower_bound`` and, when
             a better solution is found, its ``steps``.
         prune: flags of ``klondike_moves``, for tests.
-        quick: the weights and budgets of the quick searches.
+        quick: the weights and budgets of the quick searches; without any there is nothing but A*, under the very rules.
     """
-    table, root = pack(position, rules, metric, prune)
-    best, steps = NONE, None
-    least = 0
-    expanded = generated = most_bytes = 0
-    reason = None
-    for weight, allowed in (*quick, (0, None)):
-        search_ = _Search(table, root, limits, weight, best)
-        count = search_.count
-        while True:
-            room = BUDGET if limits.states is None else max(1, (limits.states - int(count[STORED])) // 16)
-            status, reason = search_.expand(min(BUDGET, room))
-            least = max(least, min(int(count[LEAST]), int(count[BEST])))
-            if weight == 0:
-                least = max(least, min(int(count[NOW]), int(count[BEST])))
-            better = int(count[BEST]) < best
-            if better:
-                best, steps = int(count[BEST]), search_.steps()
-            if progress:
-                news = {"steps": steps} if better else {}
-                length = None if best == NONE else best
-                done = expanded + int(count[EXPANDED])
-                progress(expanded=done, stored=int(count[STORED]), length=length, lower_bound=least, **news)
-            reason = reason or limits.exceeded(int(count[STORED]))
-            if status == DONE or reason or (allowed and count[EXPANDED] >= allowed):
-                break
-        expanded += int(count[EXPANDED])
-        generated += int(count[GENERATED])
-        most_bytes = max(most_bytes, search_.bytes)
-        exhausted = status == DONE and not better
-        if exhausted or reason in (TIME, INTERRUPTED) or best == least:
-            break
-    proved = status == DONE and (weight == 0 or exhausted or best == least)
-    found = {"expanded": expanded, "generated": generated, "stored": int(count[STORED]), "bytes": most_bytes}
-    if steps is not None:
-        return Outcome(
-            SOLVABLE, None if proved else reason, steps, lower_bound=best if proved else least, optimal=proved, **found
-        )
-    if proved:
-        return Outcome(UNSOLVABLE, **found)
-    return Outcome(UNDECIDED, reason, lower_bound=least, **found)
+    run = _Run(position, rules, metric, limits, progress, prune)
+    if quick and rules.passes is not None and rules.passes - position.passes >= PASSES_ENOUGH:
+        free = _Run(position, rules.with_options(passes=None), metric, limits, run.follow, prune)
+        outcome = free.solve(quick)
+        run.take_over(free)
+        if run.least == run.best or not outcome.optimal:
+            return run.outcome()
+    return run.solve(quick)

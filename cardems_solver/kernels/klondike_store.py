@@ -1,15 +1,22 @@
 """Positions of a fewest-moves search in Klondike: three words, and the number of the position before in spare bits.
 
 The words leave 12, 6 and 6 bits free; a byte apart holds the other eight of the predecessor's number. The index is
-open-addressing, as in ``table``.
+open-addressing, as in ``table``; positions that differ only in the stock's are neighbours in it.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, mix3
+from cardems_solver.kernels.bits import U0, U1, mix3, popcount
 from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.klondike_words import DRAW, LIMITED, TAPS, passes_of, waste_size
+
+# Bits of a position's moves made: it has been expanded; all the others.
+CLOSED = np.uint16(0x8000)
+DISTANCE = np.uint16(0x7FFF)
+FAR = np.int64(1 << 20)
+"""The price of what cannot be."""
 
 _A = np.uint64((1 << 52) - 1)
 _BC = np.uint64((1 << 58) - 1)
@@ -39,13 +46,19 @@ def put(words, high, n, a, b, c, before):
 
 
 @jit
+def _home_slot(slots, a, b, c):
+    """Where the search for a position begins: the same for all that differ only in passes and size of the waste."""
+    return mix3(a, b & _A, c & _A) & (np.uint64(slots.size) - U1)
+
+
+@jit
 def find(slots, words, a, b, c):
     """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
 
     slots: uint32[2^k], position number plus one, 0 where free; words: uint64[n, 3].
     """
     mask = np.uint64(slots.size) - U1
-    i = mix3(a, b, c) & mask
+    i = _home_slot(slots, a, b, c)
     while True:
         node = slots[i]
         if node == 0:
@@ -56,13 +69,57 @@ def find(slots, words, a, b, c):
         i = (i + U1) & mask
 
 
+@jit
+def dominated(slots, words, cost, a, b, c, moves, table):
+    """Can the position (a, b, c) be reached in ``moves`` moves or fewer from a stored one by draws alone?
+
+    Then it need not be stored: every solution from it is, with the draws in front, one from the stored position that is
+    no longer and has as many plays. Nothing is lost by doing so again and again: among the positions met on the way to
+    the minimum take one that needs the fewest plays; if it was expanded, the next position on its way, or what was
+    stored instead of that one, needs fewer. Stored positions that can be so reached from this one need not be expanded
+    (``cost`` is modified in place).
+    """
+    mask = np.uint64(slots.size) - U1
+    i = _home_slot(slots, a, b, c)
+    left = popcount(~(a | b | c) & _A & table.undealt[0])
+    waste = waste_size(c)
+    passes = passes_of(b)
+    while True:
+        node = slots[i]
+        if node == 0:
+            return False
+        n = np.int64(node) - 1
+        if words[n, 0] & _A == a and (words[n, 1] ^ b) & _A == U0 and (words[n, 2] ^ c) & _A == U0:
+            other = np.int64((words[n, 2] >> _S52) & _LOW6)
+            spare = np.int64((words[n, 1] >> _S52) & _LOW6)
+            if other != waste or spare != passes:
+                made = np.int64(cost[n] & DISTANCE)
+                if made + draws(other, waste, left, spare, passes, table) <= moves:
+                    return True
+                if moves + draws(waste, other, left, passes, spare, table) <= made:
+                    cost[n] |= CLOSED
+        i = (i + U1) & mask
+
+
+@jit
+def draws(waste, then, left, passes, spare, table):
+    """The price of drawing until the waste has ``then`` instead of ``waste`` cards of ``left``, FAR if that cannot be
+    or would not leave ``spare`` of ``passes``."""
+    draw = table.rules[DRAW]
+    if then >= waste and ((then - waste) % draw == 0 or then == left) and passes >= spare:
+        return (then - waste + draw - 1) // draw
+    if (then % draw == 0 or then == left) and passes >= spare + table.rules[LIMITED]:
+        return (left - waste + draw - 1) // draw + table.rules[TAPS] + (then + draw - 1) // draw
+    return FAR
+
+
 @entry
 def rehash(slots, words, count):
     """Fill the zeroed ``slots`` (modified in place) with the first ``count`` positions."""
     mask = np.uint64(slots.size) - U1
     for n in range(count):
         a, b, c = words_of(words, n)
-        i = mix3(a, b, c) & mask
+        i = _home_slot(slots, a, b, c)
         while slots[i]:
             i = (i + U1) & mask
         slots[i] = n + 1
