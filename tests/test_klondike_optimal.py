@@ -163,7 +163,7 @@ def test_limits_leave_proved_bounds(number, draw, minimum, options):
     game = KLONDIKE.with_options(draw=draw)
     position = deals.deal(f"greenfelt:{number}", game)
     bounds = []
-    for limits in (Limits(states=1000), Limits(states=60_000), Limits(memory=4 << 20)):
+    for limits in (Limits(states=1000), Limits(states=30_000), Limits(memory=3 << 20)):
         outcome = klondike_optimal.minimum(position, game, "moves", limits, **options)
         assert not outcome.optimal and outcome.reason == (STATES if limits.states else MEMORY)
         assert outcome.verdict == (UNDECIDED if options else SOLVABLE)
