@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.jit import entry, lean
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ANYTHING, MOST, STOCK, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
@@ -44,7 +44,7 @@ DONE, PAUSED, FULL, BLOCKED = range(4)
 positions; no room for blocks."""
 
 
-@jit
+@lean
 def _push(blocks, heads, fill, count, key, node):
     if heads[key] == 0 or fill[key] == CHUNK:
         if count[FREE]:
@@ -60,7 +60,7 @@ def _push(blocks, heads, fill, count, key, node):
     fill[key] += 1
 
 
-@jit
+@lean
 def _pop(blocks, heads, fill, count, key):
     fill[key] -= 1
     head = heads[key]
