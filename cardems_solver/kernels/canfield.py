@@ -35,7 +35,7 @@ from cardems_solver.kernels.canfield_state import (
     turnings,
     unpacked,
 )
-from cardems_solver.kernels.jit import entry, jit, lean
+from cardems_solver.kernels.jit import entry, entry_making, jit, jit_making
 from cardems_solver.kernels.table import find, grown
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -84,13 +84,13 @@ class Store(NamedTuple):
     went: np.ndarray
 
 
-@lean
+@jit
 def home_count(b):
     heights = (b >> _U34) & _HEIGHTS
     return height(heights, 0) + height(heights, 1) + height(heights, 2) + height(heights, 3)
 
 
-@lean
+@jit
 def score(b, home):
     """How far from a win a position looks; the lower the sooner it is expanded."""
     reserve = np.int64(b >> _U56)
@@ -99,7 +99,7 @@ def score(b, home):
     return (4 * reserve + 2 * left + on_columns) >> 1
 
 
-@lean
+@jit
 def _reach(table, a, b):
     """The stock cards that can be reached in a position, by place among those left."""
     turns = np.int64(a >> _U52)
@@ -108,7 +108,7 @@ def _reach(table, a, b):
     return now | later
 
 
-@lean
+@jit
 def _add(table, store, a, b, c, parent, move):
     """Store and queue a position or a new entry to it, unless that adds nothing."""
     words, queue, buckets, control = store.words, store.queue, store.buckets, store.control
@@ -142,7 +142,7 @@ def _add(table, store, a, b, c, parent, move):
     control[BEST] = min(control[BEST], s)
 
 
-@lean
+@jit
 def _index(slots, words, count):
     """Fill the zeroed ``slots`` (modified in place) with the first entries among the first ``count``."""
     for n in range(count):
@@ -151,7 +151,7 @@ def _index(slots, words, count):
             slots[-1 - at] = n + 1
 
 
-@lean
+@jit
 def _begin(table, store, start):
     """Put the settled start into the store, whose index must hold zeros."""
     store.buckets[:] = -1
@@ -166,7 +166,7 @@ def _begin(table, store, start):
     _add(table, store, a, b, second, -1, 0)
 
 
-@lean
+@jit
 def _search(table, store, budget):
     """Expand up to ``budget`` positions. Returns OPEN, DONE (won, or none left) or what is full."""
     words, buckets, control = store.words, store.buckets, store.control
@@ -207,7 +207,7 @@ def _search(table, store, budget):
     return OPEN
 
 
-@jit
+@jit_making
 def _with_slots(store, slots):
     """The store with another index."""
     return Store(
@@ -401,7 +401,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
     )
 
 
-@lean
+@jit
 def _dealt(deck, turns, table, start, lies_on):
     """Set up a deal: fill the table's arrays, ``start`` and ``lies_on`` (modified in place). Returns the base rank.
 
@@ -426,7 +426,7 @@ def _dealt(deck, turns, table, start, lies_on):
     return base
 
 
-@entry
+@entry_making
 def _decide_many(decks, turns, table, room, stop, verdicts, lengths, expanded, generated, most_home, steps):
     """See ``decide_many``. room: a store for the largest search; its index is used in part and holds zeros before and
     after."""

@@ -30,14 +30,14 @@ from cardems_solver.kernels.canfield_state import (
     swap_twins,
     unpacked,
 )
-from cardems_solver.kernels.jit import lean
+from cardems_solver.kernels.jit import jit
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
 U_ANY_PARENT = np.uint64(ANY_PARENT)
 _LOW4 = np.uint64(15)
 
 
-@lean
+@jit
 def is_safe(heights, card):
     """Does a card that can go home from a column or the reserve lose nothing by going at once?
 
@@ -62,7 +62,7 @@ def is_safe(heights, card):
     return other >= k or (other >= k - 1 and height(heights, s ^ 1) >= k - 2)
 
 
-@lean
+@jit
 def next_cards(heights):
     """The next card of every foundation that is not full."""
     found = U0
@@ -71,7 +71,7 @@ def next_cards(heights):
     return found & DECK
 
 
-@lean
+@jit
 def safe_cards(table, heights):
     """Those of the next cards for which ``is_safe``; none without PRUNE_SAFE."""
     safe = U0
@@ -85,7 +85,7 @@ def safe_cards(table, heights):
     return safe
 
 
-@lean
+@jit
 def taken_home(table, bases, heights, reserve, card):
     """A card of the tableau or the reserve's top goes home; a column that it empties is filled from the reserve.
     Returns bases, heights, reserve."""
@@ -102,7 +102,7 @@ def taken_home(table, bases, heights, reserve, card):
     return bases, heights, reserve
 
 
-@lean
+@jit
 def freed(table, tableau, bases, second, reserve):
     """The cards of the tableau that no other card lies on or, where parts of columns move, could be freed."""
     if not table.partial:
@@ -114,7 +114,7 @@ def freed(table, tableau, bases, second, reserve):
     return tableau & hosts_of(roomy(tableau, bases))
 
 
-@lean
+@jit
 def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     """Send home what is safe, until nothing is.
 
@@ -161,7 +161,7 @@ def settled(table, bases, second, left, heights, drawn, turns, reserve, went):
     return bases, second, left, heights, drawn, reserve
 
 
-@lean
+@jit
 def laid(table, bases, second, card, parent):
     """Bases and second parents after a card that was a base or not on the tableau was laid on ``parent``."""
     bases &= ~bit(card)
@@ -170,7 +170,7 @@ def laid(table, bases, second, card, parent):
     return bases, second
 
 
-@lean
+@jit
 def filled(table, bases, reserve):
     """Bases and number in the reserve after a column was emptied."""
     if reserve > 0:
@@ -179,7 +179,7 @@ def filled(table, bases, reserve):
     return bases, reserve
 
 
-@lean
+@jit
 def places_for(table, room, card):
     """Where a card can be laid in the columns, as bits of destinations; ``room`` as in ``successors``."""
     if table.partial:
@@ -189,7 +189,7 @@ def places_for(table, room, card):
     return room & (both | swap_twins(both)) & DECK
 
 
-@lean
+@jit
 def add(table, bases, second, left, heights, drawn, turns, reserve, safe, move, words, moves, n, went):
     """Settle a successor and append it. Returns the new number of successors.
 
@@ -206,7 +206,7 @@ def add(table, bases, second, left, heights, drawn, turns, reserve, safe, move, 
     return n + 1
 
 
-@lean
+@jit
 def add_merges(
     table, room, filler, bases, second, left, heights, drawn, turns, reserve, safe, move, words, moves, n, went
 ):
@@ -232,7 +232,7 @@ def add_merges(
     return n
 
 
-@lean
+@jit
 def successors(table, a, b, c, playable, words, moves, went):
     """All positions after one event, settled.
 

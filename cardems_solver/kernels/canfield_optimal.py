@@ -30,7 +30,7 @@ from cardems_solver.kernels.canfield_state import (
     start_of,
     unpacked,
 )
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry_making, jit
 from cardems_solver.kernels.table import find, grown, rehash
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, TO_COLUMN, TO_FOUNDATION, Outcome
@@ -73,7 +73,7 @@ class Store(NamedTuple):
     control: np.ndarray
 
 
-@lean
+@jit
 def remaining(table, a, b, taps):
     """A lower bound on the length of what is still to come.
 
@@ -103,7 +103,7 @@ def remaining(table, a, b, taps):
     return bound + early
 
 
-@lean
+@jit
 def packed(bases, turns, left, heights, drawn, reserve):
     return (
         bases | (np.uint64(turns) << _U52),
@@ -111,7 +111,7 @@ def packed(bases, turns, left, heights, drawn, reserve):
     )
 
 
-@lean
+@jit
 def _add(table, bases, second, left, heights, drawn, turns, reserve, move, cost, words, moves, costs, n, went):
     """Settle a successor and append it. A safe move home stays safe where moves are counted: the line of play that
     ``is_safe`` makes out of another is no longer, for every move in it stands for one of the other's."""
@@ -125,7 +125,7 @@ def _add(table, bases, second, left, heights, drawn, turns, reserve, move, cost,
     return n + 1
 
 
-@lean
+@jit
 def successors(table, runs, any_fills, taps, a, b, c, words, moves, costs, went):
     """All positions after one move and the draws before it, settled; returns their number.
 
@@ -215,7 +215,7 @@ def successors(table, runs, any_fills, taps, a, b, c, words, moves, costs, went)
     return n
 
 
-@lean
+@jit
 def _store(table, taps, store, a, b, c, parent, move, length):
     """Note a way to a position and queue it, if it is shorter than those known and may lead to a better solution."""
     words, parents, moves, lengths, bounds, entries, buckets, slots, control = store
@@ -251,7 +251,7 @@ def _store(table, taps, store, a, b, c, parent, move, length):
     control[BEST] = min(control[BEST], total)
 
 
-@entry
+@entry_making
 def begin(table, taps, store, start, limit):
     """Put the start into an empty store; only solutions shorter than ``limit`` are looked for."""
     went = np.empty(1, np.int64)
@@ -267,7 +267,7 @@ def begin(table, taps, store, start, limit):
     _store(table, taps, store, a, b, second, -1, 0, went[0])
 
 
-@entry
+@entry_making
 def search(table, runs, any_fills, taps, store, budget):
     """Expand up to ``budget`` positions. Returns OPEN, DONE (nothing below the limit is left) or what is full."""
     words, lengths, bounds, entries, buckets, control = (
@@ -331,7 +331,7 @@ def search(table, runs, any_fills, taps, store, budget):
     return OPEN
 
 
-@entry
+@entry_making
 def steps_to(table, start, store, goal, steps):
     """Write the moves and the safe moves home on the way to a position to ``steps``, int64[m, 2], as relabelled cards
     and destinations; returns how many."""

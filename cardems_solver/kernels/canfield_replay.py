@@ -19,14 +19,14 @@ from cardems_solver.kernels.canfield_state import (
     reached,
     unpacked,
 )
-from cardems_solver.kernels.jit import jit, lean
+from cardems_solver.kernels.jit import jit, jit_making
 from cardems_solver.outcome import TO_COLUMN, TO_FOUNDATION
 
 BARE = -1
 _DRAWN = np.uint64(63 << 50)
 
 
-@lean
+@jit
 def applied(table, a, b, c, move):
     """The position after one event, not yet settled: bases, second, left, heights, drawn, turns, reserve."""
     bases, turns, left, heights, drawn, reserve = unpacked(a, b)
@@ -64,7 +64,7 @@ def applied(table, a, b, c, move):
     return bases, second, left, heights, drawn, turns, reserve
 
 
-@lean
+@jit
 def _step(card, destination, base, steps, n):
     """Append a step, with the cards' real ranks; counts on without writing when there is no more room."""
     if n < steps.shape[0]:
@@ -73,7 +73,7 @@ def _step(card, destination, base, steps, n):
     return n + 1
 
 
-@lean
+@jit
 def _bare_host(below, above, card):
     """A card in the columns on which ``card`` can lie and nothing lies, or -1."""
     if card >= 48:
@@ -84,7 +84,7 @@ def _bare_host(below, above, card):
     return -1
 
 
-@lean
+@jit
 def _leave(below, above, card):
     """Take a card off what it lies on; True if that leaves a column empty."""
     parent = below[card]
@@ -93,7 +93,7 @@ def _leave(below, above, card):
     return parent == BASE
 
 
-@lean
+@jit
 def _columns(below):
     n = 0
     for card in range(52):
@@ -101,7 +101,7 @@ def _columns(below):
     return n
 
 
-@lean
+@jit
 def _space(below, above, base, steps, n):
     """Lay one column on another where all four are taken."""
     if _columns(below) < 4:
@@ -116,7 +116,7 @@ def _space(below, above, base, steps, n):
     return n
 
 
-@lean
+@jit
 def _free(below, above, base, card, steps, n):
     """Carry away what lies on a card (in play with whole columns nothing does)."""
     burden = above[card]
@@ -134,7 +134,7 @@ def _free(below, above, base, card, steps, n):
     return _step(burden, host, base, steps, n)
 
 
-@lean
+@jit
 def _fill(table, below, reserve):
     """The reserve's top comes to an empty column."""
     if reserve > 0:
@@ -143,7 +143,7 @@ def _fill(table, below, reserve):
     return reserve
 
 
-@lean
+@jit
 def _send_home(table, below, above, base, reserve, card, steps, n):
     """Append the steps that send a card home from wherever it is; returns the number in the reserve and of steps."""
     if below[card] != NOWHERE:
@@ -157,7 +157,7 @@ def _send_home(table, below, above, base, reserve, card, steps, n):
     return reserve, _step(card, TO_FOUNDATION, base, steps, n)
 
 
-@lean
+@jit
 def _make(table, below, above, base, reserve, card, destination, steps, n):
     """Append the steps that lay a card in the columns; returns the number in the reserve and of steps."""
     if destination == TO_COLUMN:
@@ -180,7 +180,7 @@ def _make(table, below, above, base, reserve, card, destination, steps, n):
     return reserve, n
 
 
-@jit
+@jit_making
 def replay(table, start, lies_on, base, words, parents, moves, goal, steps):
     """Write the steps that lead to a position in the store.
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, bit, popcount
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
@@ -98,32 +98,32 @@ PRUNE_MERGE = 2
 PRUNE_ALL = 3
 
 
-@lean
+@jit
 def first_parents(x):
     """The first possible parents of the cards in ``x``; those of rank 12 get bits above the deck."""
     return ((x & _RED) << U6) | ((x & ~_RED) << U2)
 
 
-@lean
+@jit
 def swap_twins(x):
     """For every card in ``x`` the other one of its rank and colour."""
     return ((x & _HC) << U1) | ((x >> U1) & _HC)
 
 
-@lean
+@jit
 def lower_group(x):
     """The cards one rank lower and of the other colour, position for position (suit ^ 2)."""
     return ((x & _RED) >> U2) | ((x & ~_RED) >> U6)
 
 
-@lean
+@jit
 def children_of(x):
     """The cards that can lie on a card in ``x``."""
     one = lower_group(x)
     return (one | swap_twins(one)) & DECK
 
 
-@lean
+@jit
 def home_cards(heights):
     """The cards on the foundations; heights: four bits a suit."""
     home = U0
@@ -133,7 +133,7 @@ def home_cards(heights):
     return home
 
 
-@lean
+@jit
 def stock_cards(table, left):
     """The cards whose places in the stock are the bits of ``left``."""
     found = U0
@@ -143,13 +143,13 @@ def stock_cards(table, left):
     return found
 
 
-@lean
+@jit
 def on_tableau(table, left, heights, reserve):
     """The cards on the tableau: those that are nowhere else."""
     return DECK & ~(home_cards(heights) | table.in_reserve[reserve] | stock_cards(table, left))
 
 
-@lean
+@jit
 def chains(tableau):
     """The fewest columns that can hold these cards."""
     one = (tableau | (tableau >> U1)) & _FIRST_OF_TWO
@@ -157,7 +157,7 @@ def chains(tableau):
     return popcount(one & ~lower_group(one)) + popcount(two & ~lower_group(two))
 
 
-@lean
+@jit
 def roomy(tableau, bases):
     """The cards that could lie on a free card (whether they are themselves on the tableau or not)."""
     carried = tableau & ~bases
@@ -169,14 +169,14 @@ def roomy(tableau, bases):
     return room | (room << U1)
 
 
-@lean
+@jit
 def hosts_of(room):
     """The cards on which the cards in ``room`` could lie (whole groups of two in and out), and the lowest rank's, on
     which nothing ever lies."""
     return (first_parents(room) | _LOW4) & DECK
 
 
-@lean
+@jit
 def ends(tableau, bases, second):
     """The last cards of the columns, where every card's parent is known."""
     carried = tableau & ~bases
@@ -184,7 +184,7 @@ def ends(tableau, bases, second):
     return tableau & ~covered
 
 
-@lean
+@jit
 def reached(table, n, drawn, turns):
     """Which of n stock cards can be made the waste's top, by place from 1 (bit p for the p-th): without turning the
     waste over, and with turning it over once.
@@ -201,7 +201,7 @@ def reached(table, n, drawn, turns):
     return now, (table.steps & within) | bit(n)
 
 
-@lean
+@jit
 def packed(table, bases, turns, left, heights, drawn, reserve):
     """Words 0 and 1. With no limit on turning over, all that matters of the number of cards drawn is which cards can be
     made the waste's top: a number that is a multiple of ``draw``, or all of them, gives the same as none."""
@@ -214,12 +214,12 @@ def packed(table, bases, turns, left, heights, drawn, reserve):
     return a, b
 
 
-@lean
+@jit
 def height(heights, suit):
     return np.int64((heights >> np.uint64(4 * suit)) & _LOW4)
 
 
-@lean
+@jit
 def unpacked(a, b):
     """Bases, turnings left, stock left, heights, number drawn, number in the reserve."""
     return (
@@ -232,7 +232,7 @@ def unpacked(a, b):
     )
 
 
-@lean
+@jit
 def build_table(in_stock, in_reserve, where, stock, n_stock, reserve, n_reserve, reserve_top):
     """Fill a table's arrays (modified in place) from the cards in stock and reserve."""
     where[:] = ELSEWHERE

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver import deals
-from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.jit import entry_making, jit, jit_making
 
 CODES = {"ms": 0, "solvitaire": 1, "greenfelt": 2, "klondike-solver": 3}
 """The schemes that can be dealt here, and their numbers in compiled code."""
@@ -97,7 +97,7 @@ def _klondike_solver_step(s):
     return np.int64(v) & 0x7FFFFFFF
 
 
-@jit
+@jit_making
 def _klondike_solver(number, deck):
     s = np.empty(3, np.int32)
     s[0], s[1], s[2] = 51651237, 895213268, number
@@ -119,7 +119,8 @@ def deal_one(code, number, sorted_deck, order, shuffled, state, out):
     code: from ``CODES``; number: int64, in the scheme's range; sorted_deck, order: uint8[52] from ``tables``;
     shuffled (uint8[52]) and state (uint64[624]): room to work in.
     """
-    shuffled[:] = sorted_deck
+    for i in range(52):
+        shuffled[i] = sorted_deck[i]
     if code == 0:
         _ms(number, shuffled)
     elif code == 1:
@@ -132,7 +133,7 @@ def deal_one(code, number, sorted_deck, order, shuffled, state, out):
         out[i] = shuffled[order[i]]
 
 
-@entry
+@entry_making
 def _deal_many(code, numbers, sorted_deck, order, out):
     shuffled = np.empty(52, np.uint8)
     state = np.empty(624, np.uint64)

@@ -24,7 +24,7 @@ from cardems_solver.kernels.freecell_state import (
     SECOND,
     next_home,
 )
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import jit, jit_making
 
 
 class Weight(IntEnum):
@@ -156,7 +156,7 @@ def guidance() -> Guidance:
     )
 
 
-@jit
+@jit_making
 def appraise(g, weights, moves, columns, heights):
     """Make a guidance, whose layout is that of the start, ready for a guide.
 

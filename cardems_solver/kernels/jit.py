@@ -1,6 +1,11 @@
-"""The two decorators for compiled code, and the cache behind them.
+"""The decorators for compiled code, and the cache behind them.
 
-``@jit`` is for helpers, ``@entry`` for the few functions that Python calls. Entries are cached on disk. Numba's own
+``@jit`` is for helpers, ``@entry`` for the few functions that Python calls. Neither counts references to arrays, which
+cost up to four fifths of the time of a search (each view of a row, each array taken from a tuple is counted up and down
+by an atomic instruction): so they may neither make arrays nor return them. What must is marked with ``@jit_making`` or
+``@entry_making``, and leaves the loops to others (docs/decisions/0004).
+
+Entries are cached on disk. Numba's own
 cache does not notice an edit in *another* file, so ours lies in a directory named by a digest of all kernel sources; an
 edit anywhere makes a new one, and those not used for a month are removed.
 """
@@ -63,23 +68,30 @@ def _prepare_cache() -> Path | None:
 
 CACHE = _prepare_cache()
 
-jit = numba.njit(nogil=True)
+jit = numba.njit(nogil=True, _nrt=False)
 """For helpers: compiled into the entries that use them."""
 
-lean = numba.njit(nogil=True, _nrt=False)
-"""For helpers that make no arrays: as ``jit``, but arrays are not reference-counted. Otherwise each use of an array out
-of a named tuple counts it up and down, with two atomic instructions, which took half of a search's time and more. (The
-arrays live as long as Python's call of the entry that was given them.)"""
+jit_making = numba.njit(nogil=True, _nrt=True)
+"""For helpers that make or return arrays."""
 
 
 def entry(function: Callable) -> Callable:
     """For functions that Python calls: cached on disk, and run without the interpreter's lock."""
+    return _cached(function, _nrt=False)
+
+
+def entry_making(function: Callable) -> Callable:
+    """For functions that Python calls and that make or return arrays."""
+    return _cached(function, _nrt=True)
+
+
+def _cached(function: Callable, **options) -> Callable:
     if CACHE is None:
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, **options)(function)
     before = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE)
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, **options)(function)
     finally:
         numba.config.CACHE_DIR = before
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cardems_solver.kernels.jit import entry
+from cardems_solver.kernels.jit import entry, entry_making
 from cardems_solver.kernels.klondike_many import QUICK_NODES, RESTART_NODES, RESTARTS, _decide_many
 from cardems_solver.kernels.klondike_search import (
     BUDGET,
@@ -45,7 +45,7 @@ _search = entry(search.py_func)
 _copy_codes = entry(copy_codes.py_func)
 
 
-@entry
+@entry_making
 def _steps(deal, work, columns, heights, home, steps):
     return write_steps(columns, heights, home, work.record, path(deal, work), steps)
 

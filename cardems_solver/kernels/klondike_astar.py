@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry_making, jit
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ANYTHING, MOST, STOCK, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
@@ -44,7 +44,7 @@ DONE, PAUSED, FULL, BLOCKED = range(4)
 positions; no room for blocks."""
 
 
-@lean
+@jit
 def _push(blocks, heads, fill, count, key, node):
     if heads[key] == 0 or fill[key] == CHUNK:
         if count[FREE]:
@@ -60,7 +60,7 @@ def _push(blocks, heads, fill, count, key, node):
     fill[key] += 1
 
 
-@lean
+@jit
 def _pop(blocks, heads, fill, count, key):
     fill[key] -= 1
     head = heads[key]
@@ -73,7 +73,7 @@ def _pop(blocks, heads, fill, count, key):
     return node
 
 
-@entry
+@entry_making
 def search(words, high, cost, slots, blocks, heads, fill, count, table, out, budget):
     """Expand up to ``budget`` positions; all arrays are modified in place.
 
@@ -166,7 +166,7 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, bud
             _push(blocks, heads, fill, count, postponed, node)
 
 
-@entry
+@entry_making
 def lower_bound(words, table):
     """The bound for one position; words: uint64[3]."""
     return bound(words[0], words[1], words[2], table, np.zeros(512, np.int64))

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, popcount
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry_making, jit
 from cardems_solver.kernels.klondike_landmarks import landmarks
 from cardems_solver.kernels.klondike_reach import LOST, must_draw_again
 from cardems_solver.kernels.klondike_words import (
@@ -42,7 +42,7 @@ UNWINNABLE = 1 << 20
 _SUIT = np.uint64(0x1111111111111)
 
 
-@entry
+@entry_making
 def stack_costs(stock):
     """For one suit's cards of the stock, first drawn first: how many must be left out of the first sweep.
 
@@ -72,7 +72,7 @@ def stack_costs(stock):
     return costs
 
 
-@lean
+@jit
 def bound(a, b, c, table, order):
     """The lower bound for a position in three words; at least UNWINNABLE if it cannot be won.
 
@@ -119,7 +119,7 @@ def bound(a, b, c, table, order):
     return moves + columns + max(stock, certain)
 
 
-@lean
+@jit
 def _stack_bound(again, order, left, waste, table):
     """How many cards, but those to be drawn again, must be left out of the first sweep."""
     sets0 = sets1 = sets2 = sets3 = 0
@@ -151,7 +151,7 @@ def _stack_bound(again, order, left, waste, table):
     return left_out, suits
 
 
-@lean
+@jit
 def _column_bound(a, b, c, here, table):
     """How many moves from column to column are certain because of one suit, and the cards of which so many move."""
     moves = 0

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U4, bit, lowest, popcount
-from cardems_solver.kernels.jit import lean
+from cardems_solver.kernels.jit import jit
 from cardems_solver.kernels.klondike_reach import _KINGS, _other_colour, _twins
 from cardems_solver.kernels.klondike_words import (
     COLUMNS,
@@ -34,7 +34,7 @@ from cardems_solver.kernels.klondike_words import (
 )
 
 
-@lean
+@jit
 def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, laid, again, table, todo):
     """How many paid actions are certain beyond those in ``moved``, ``laid`` and ``again``, which are free.
 
@@ -224,7 +224,7 @@ def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, la
         half_back |= best_back
 
 
-@lean
+@jit
 def _on_top(x, on_first, on_second, table):
     """The card that lies on a card at first."""
     if x >= 4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, bit
-from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.jit import entry_making, jit, jit_making
 from cardems_solver.kernels.klondike_search import (
     BUDGET,
     LINKS,
@@ -100,7 +100,7 @@ def lay_out(deck, columns, heights, home):
             n += 1
 
 
-@jit
+@jit_making
 def run(deal, work, tables, nodes, most, stop):
     """Search on for at most so many nodes, with at most ``most`` stored; returns (status, work).
 
@@ -125,12 +125,12 @@ def run(deal, work, tables, nodes, most, stop):
     return status, work
 
 
-@jit
+@jit_making
 def with_slots(work, slots):
     return Work(work.stack, slots, work.counts, work.frames, work.met, work.accessible, work.record)
 
 
-@entry
+@entry_making
 def _decide_many(
     decks,
     deal,

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, lowest, popcount
-from cardems_solver.kernels.jit import lean
+from cardems_solver.kernels.jit import jit
 from cardems_solver.kernels.klondike_words import (
     BASE,
     COLUMNS,
@@ -86,7 +86,7 @@ def buffers() -> tuple[np.ndarray, ...]:
     return np.zeros((MOST, 3), np.uint64), *lists, np.zeros((MOST, LONGEST, 2), np.int8), np.zeros((3, 52), np.int64)
 
 
-@lean
+@jit
 def reach(a, b, c, table, cost, after, turned):
     """For each card of the stock or waste that can be the waste's top without a play before: the price of the draws.
 
@@ -116,7 +116,7 @@ def reach(a, b, c, table, cost, after, turned):
             turned[card] = table.rules[LIMITED]
 
 
-@lean
+@jit
 def _put(out, n, at, card, code, target, follow, on, drawn, dearest):
     """Append the successor in which entry ``at`` also has a card moved, unless it is to be drawn and cannot be, or only
     for more than ``dearest``; returns the new end of the entries."""
@@ -144,7 +144,7 @@ def _put(out, n, at, card, code, target, follow, on, drawn, dearest):
     return n + 1
 
 
-@lean
+@jit
 def safe_height(home):
     """Cards of at most this rank are safe at home: every card two ranks lower is there."""
     height = 0
@@ -155,7 +155,7 @@ def safe_height(home):
     return height + 1
 
 
-@lean
+@jit
 def successors(a, b, c, table, out):
     """All successors, compounds included, from entry 1 of ``out`` on; returns the end of the entries.
 
@@ -178,7 +178,7 @@ def successors(a, b, c, table, out):
     return n
 
 
-@lean
+@jit
 def _safe_card(a, b, c, table):
     """A safe card that goes home without a draw, -1 if there is none."""
     home = home_cards(a, b, c)
@@ -202,7 +202,7 @@ def _safe_card(a, b, c, table):
     return np.int64(-1)
 
 
-@lean
+@jit
 def _settle(at, table, out):
     """Send home the safe cards of entry ``at``, so that no position in between need be stored."""
     words, costs, _, _, steps, step, _ = out
@@ -221,7 +221,7 @@ def _settle(at, table, out):
         steps[at] += 1
 
 
-@lean
+@jit
 def _extend(at, n, table, out):
     """Append what entry ``at`` can be extended to by one step; returns the new end of the entries."""
     words, _, follows, ons, _, _, prices = out

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, popcount
-from cardems_solver.kernels.jit import lean
+from cardems_solver.kernels.jit import jit
 from cardems_solver.kernels.klondike_words import (
     COLUMNS,
     DRAW,
@@ -30,19 +30,19 @@ _KINGS = np.uint64(0xF << 48)
 LOST = np.uint64(1 << 63)
 
 
-@lean
+@jit
 def _other_colour(x):
     """Each card's suit ``s`` becomes ``s ^ 2``."""
     return ((x & _LOW2) << U2) | ((x >> U2) & _LOW2)
 
 
-@lean
+@jit
 def _twins(x):
     """Each card's suit ``s`` becomes ``s ^ 1``."""
     return ((x & _EVEN) << U1) | ((x >> U1) & _EVEN)
 
 
-@lean
+@jit
 def must_draw_again(a, b, c, here, order, left, waste, may_turn, table):
     """The cards of stock and waste that cannot be played before the waste is turned over; LOST if the position is lost.
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, mix, popcount
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import jit, jit_making
 from cardems_solver.kernels.klondike_needs import may_go_home, useful
 from cardems_solver.kernels.klondike_state import (
     CODE,
@@ -394,7 +394,7 @@ def search(deal, work, budget):
     return LOST
 
 
-@jit
+@jit_making
 def path(deal, work):
     """After a win: write to ``record`` the actions that lead from the position to the last node; return how many."""
     record = work.record

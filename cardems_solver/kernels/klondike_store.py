@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, mix3, popcount
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.klondike_words import DRAW, LIMITED, TAPS, passes_of, waste_size
 
 # Bits of a position's moves made: it has been expanded; all the others.
@@ -29,13 +29,13 @@ _S52 = np.uint64(52)
 _S58 = np.uint64(58)
 
 
-@lean
+@jit
 def words_of(words, n):
     """The three words of position n without its predecessor."""
     return words[n, 0] & _A, words[n, 1] & _BC, words[n, 2] & _BC
 
 
-@lean
+@jit
 def put(words, high, n, a, b, c, before):
     """Write position n and its predecessor."""
     p = np.uint64(before)
@@ -45,13 +45,13 @@ def put(words, high, n, a, b, c, before):
     high[n] = p >> _S24
 
 
-@lean
+@jit
 def _home_slot(slots, a, b, c):
     """Where the search for a position begins: the same for all that differ only in passes and size of the waste."""
     return mix3(a, b & _A, c & _A) & (np.uint64(slots.size) - U1)
 
 
-@lean
+@jit
 def find(slots, words, a, b, c):
     """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
 
@@ -69,7 +69,7 @@ def find(slots, words, a, b, c):
         i = (i + U1) & mask
 
 
-@lean
+@jit
 def dominated(slots, words, cost, a, b, c, moves, table):
     """Can the position (a, b, c) be reached in ``moves`` moves or fewer from a stored one by draws alone?
 
@@ -101,7 +101,7 @@ def dominated(slots, words, cost, a, b, c, moves, table):
         i = (i + U1) & mask
 
 
-@lean
+@jit
 def draws(waste, then, left, passes, spare, table):
     """The price of drawing until the waste has ``then`` instead of ``waste`` cards of ``left``, FAR if that cannot be
     or would not leave ``spare`` of ``passes``."""

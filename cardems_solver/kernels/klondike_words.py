@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, bit, popcount
-from cardems_solver.kernels.jit import lean
+from cardems_solver.kernels.jit import jit
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
@@ -80,13 +80,13 @@ def passes_left(position: Position, rules: Rules) -> int | None:
     return rules.passes - position.passes
 
 
-@lean
+@jit
 def code_of(a, b, c, card):
     k = np.uint64(card)
     return np.int64(((a >> k) & U1) | (((b >> k) & U1) << U1) | (((c >> k) & U1) << U2))
 
 
-@lean
+@jit
 def with_code(a, b, c, card, code):
     """The words with one card's code changed."""
     k = np.uint64(card)
@@ -95,22 +95,22 @@ def with_code(a, b, c, card, code):
     return (a & keep) | ((x & U1) << k), (b & keep) | (((x >> U1) & U1) << k), (c & keep) | ((x >> U2) << k)
 
 
-@lean
+@jit
 def home_cards(a, b, c):
     return a & ~b & c & PLANE
 
 
-@lean
+@jit
 def base_cards(a, b, c):
     return a & b & ~c & PLANE
 
 
-@lean
+@jit
 def here_cards(a, b, c):
     return ~(a | b | c) & PLANE
 
 
-@lean
+@jit
 def parents(a, b, c):
     """The cards on which cards lie that continue them."""
     first = a & ~b & ~c & PLANE
@@ -121,7 +121,7 @@ def parents(a, b, c):
     return (first | second) << _U4
 
 
-@lean
+@jit
 def columns_of(a, b, c, table):
     """Two sets: the cards under stuck cards, which cannot move, and the highest stuck card of each column."""
     here = here_cards(a, b, c)
@@ -134,17 +134,17 @@ def columns_of(a, b, c, table):
     return buried, tops
 
 
-@lean
+@jit
 def next_home(home):
     """The cards that the foundations take next."""
     return ((home << _U4) | np.uint64(15)) & ~home & PLANE
 
 
-@lean
+@jit
 def waste_size(c):
     return np.int64((c >> S52) & LOW6)
 
 
-@lean
+@jit
 def passes_of(b):
     return np.int64((b >> S52) & LOW6)

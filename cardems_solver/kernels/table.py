@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U1, mix3
-from cardems_solver.kernels.jit import entry, lean
+from cardems_solver.kernels.jit import entry, jit
 
 
-@lean
+@jit
 def find(slots, words, a, b, c):
     """Pool number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
 
