@@ -43,6 +43,8 @@ from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
 BUCKETS = 256
+WIDE_FROM, WIDTH, ROOM = 20_000, 16, 2 * MAX_MOVES
+"""Positions stored from which on so many are expanded at a time, and the room for their successors."""
 COUNT, EXPANDED, GENERATED, MOST, WON, BEST = range(6)
 """What ``Store.control`` holds: positions stored, expanded, generated; the most cards home in any; the number of a won
 one, or -1; the lowest bucket that may hold any."""
@@ -66,8 +68,8 @@ class Store(NamedTuple):
         slots: uint32[2^k], the index (see ``table``).
         buckets: int32[BUCKETS], the first position in each bucket, or -1.
         control: int64[6].
-        new_words, new_moves, looked: uint64[MAX_MOVES, 3], int64[MAX_MOVES], uint64[MAX_MOVES], room for the
-            successors of one position.
+        new_words, new_moves, new_parents, looked: uint64[ROOM, 3], int64[ROOM], int64[ROOM], uint64[ROOM], room for
+            the successors of the positions that are expanded at a time.
         went: int64[1], room for ``settled``.
     """
 
@@ -80,6 +82,7 @@ class Store(NamedTuple):
     control: np.ndarray
     new_words: np.ndarray
     new_moves: np.ndarray
+    new_parents: np.ndarray
     looked: np.ndarray
     went: np.ndarray
 
@@ -168,9 +171,13 @@ def _begin(table, store, start):
 
 @jit
 def _search(table, store, budget):
-    """Expand up to ``budget`` positions. Returns OPEN, DONE (won, or none left) or what is full."""
+    """Expand positions up to ``budget`` times. Returns OPEN, DONE (won, or none left) or what is full.
+
+    A long search expands several at a time: their successors' places in the index are looked at together first,
+    independent reads, so that their cache misses overlap.
+    """
     words, buckets, control = store.words, store.buckets, store.control
-    new_words, new_moves = store.new_words, store.new_moves
+    new_words, new_moves, new_parents, looked = store.new_words, store.new_moves, store.new_parents, store.looked
     mask = np.uint64(store.slots.size) - U1
     for _ in range(budget):
         if control[WON] >= 0:
@@ -181,29 +188,36 @@ def _search(table, store, budget):
         control[BEST] = s
         if s == BUCKETS:
             return DONE
-        if control[COUNT] + MAX_MOVES > words.shape[0]:
+        width, room = (1, MAX_MOVES) if control[COUNT] < WIDE_FROM else (WIDTH, ROOM)
+        if control[COUNT] + room > words.shape[0]:
             return POOL_FULL
-        if 2 * (control[COUNT] + MAX_MOVES) > store.slots.size:
+        if 2 * (control[COUNT] + room) > store.slots.size:
             return INDEX_FULL
-        here = np.int64(buckets[s])
-        buckets[s] = store.queue[here]
-        a = words[here, 0]
-        b = words[here, 1] | (words[here, 3] & _DRAWN)
-        places = words[here, 3] & _PLACES
-        if words[here, 3] & _LATER == U0:
-            places = _reach(table, a, b)
-        n = successors(table, a, b, words[here, 2], places, new_words, new_moves, store.went)
-        control[EXPANDED] += 1
+        n = 0
+        while width > 0 and buckets[s] >= 0 and n + MAX_MOVES <= room:
+            width -= 1
+            here = np.int64(buckets[s])
+            buckets[s] = store.queue[here]
+            a = words[here, 0]
+            b = words[here, 1] | (words[here, 3] & _DRAWN)
+            places = words[here, 3] & _PLACES
+            if words[here, 3] & _LATER == U0:
+                places = _reach(table, a, b)
+            first = n
+            n += successors(table, a, b, words[here, 2], places, new_words[n:], new_moves[n:], store.went)
+            new_parents[first:n] = here
+            control[EXPANDED] += 1
         control[GENERATED] += n
-        # One look at each successor's place in the index first: independent reads, so that their cache misses overlap.
         for i in range(n):
             b = new_words[i, 1]
             if np.int64(new_words[i, 0] >> _U52) == UNLIMITED:
                 b &= ~_DRAWN
-            node = store.slots[mix3(new_words[i, 0], b, new_words[i, 2]) & mask]
-            store.looked[i] = words[np.int64(node) - 1, 3] if node else U0
+            looked[i] = store.slots[mix3(new_words[i, 0], b, new_words[i, 2]) & mask]
         for i in range(n):
-            _add(table, store, new_words[i, 0], new_words[i, 1], new_words[i, 2], here, new_moves[i])
+            if looked[i]:
+                looked[i] = words[np.int64(looked[i]) - 1, 3]
+        for i in range(n):
+            _add(table, store, new_words[i, 0], new_words[i, 1], new_words[i, 2], new_parents[i], new_moves[i])
     return OPEN
 
 
@@ -220,6 +234,7 @@ def _with_slots(store, slots):
         store.control,
         store.new_words,
         store.new_moves,
+        store.new_parents,
         store.looked,
         store.went,
     )
@@ -254,9 +269,10 @@ def new_store(rows: int, slots: int) -> Store:
         slots=np.zeros(slots, np.uint32),
         buckets=np.zeros(BUCKETS, np.int32),
         control=np.zeros(6, np.int64),
-        new_words=np.zeros((MAX_MOVES, 3), np.uint64),
-        new_moves=np.zeros(MAX_MOVES, np.int64),
-        looked=np.zeros(MAX_MOVES, np.uint64),
+        new_words=np.zeros((ROOM, 3), np.uint64),
+        new_moves=np.zeros(ROOM, np.int64),
+        new_parents=np.zeros(ROOM, np.int64),
+        looked=np.zeros(ROOM, np.uint64),
         went=np.zeros(1, np.int64),
     )
 
