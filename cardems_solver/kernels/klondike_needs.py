@@ -11,7 +11,7 @@ from cardems_solver.kernels.klondike_state import both, hosts_of
 
 
 @jit
-def useful(bare, slots, visible, locked, nexts, back, placeable, events):
+def useful(bare, slots, visible, locked, nexts, back, placeable, events, stock_before):
     """(laid, returned): the cards that, laid on the tableau from the stock or from their foundation, could be needed by
     what follows at once.
 
@@ -22,28 +22,12 @@ def useful(bare, slots, visible, locked, nexts, back, placeable, events):
 
     back: the cards on the foundations that may have to come back.
     """
-    ends = locked | back | events
-    twins = both(visible & nexts)
+    ends = locked | back & (nexts >> U4) | events
+    twins = both(visible & (nexts | stock_before))
     laid = ~bare & (hosts_of(ends) | twins)
     while True:
         more = ~bare & (hosts_of(ends | (placeable & laid)) | twins)
         if more == laid:
             break
         laid = more
-    returned = laid
-    while True:
-        more = laid | (returned & slots & back) << U4
-        if more == returned:
-            return laid, returned
-        returned = more
-
-
-@jit
-def may_go_home(cards, nexts):
-    """Those of the cards that only cards of the same set keep from being next of their suit."""
-    able = nexts & cards
-    while True:
-        more = able | ((able << U4) & cards)
-        if more == able:
-            return able
-        able = more
+    return laid, laid | back << U4

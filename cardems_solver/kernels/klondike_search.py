@@ -20,7 +20,7 @@ import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, mix, popcount
 from cardems_solver.kernels.jit import jit, jit_making
-from cardems_solver.kernels.klondike_needs import may_go_home, useful
+from cardems_solver.kernels.klondike_needs import useful
 from cardems_solver.kernels.klondike_state import (
     CODE,
     FIRST,
@@ -55,7 +55,7 @@ WHERE, PROMISE, EXPANDED, NODE_SIZE = 5, 6, 7, 8
 
 # A frame, a link of the chain that is being followed: the words of the state after it, what is possible there, what is
 # still to be tried of it, both by kind of action, the cards with a slot, and the link itself.
-POSSIBLE, TO_DO, SLOTS, LINK, FRAME_SIZE = 5, 10, 15, 16, 17
+POSSIBLE, TO_DO, BARE, LINK, FRAME_SIZE = 5, 10, 15, 16, 17
 KINDS = 5
 
 NOISE = np.uint64(7)
@@ -183,9 +183,8 @@ def expand(deal, work, node, wanted):
     first, turn = np.int64(where) & 0xFF, np.int64(where) >> 8
     stock_before, locked_before = stock, locked
     part_before = U0
-    playable = loose = stock
+    playable = stock
     if ordered:
-        loose = U0
         playable = access(deal, stock, where, work.accessible)
         _, part_before = locate(deal, stock, first, turn)
     forget(work.met)
@@ -212,7 +211,7 @@ def expand(deal, work, node, wanted):
         f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE] = visible, locked, nexts, stock, code
         f[POSSIBLE + HOME], f[POSSIBLE + RETURN], f[POSSIBLE + SHIFT] = home, return_, shift
         f[POSSIBLE + STOCK_HOME], f[POSSIBLE + STOCK_PLACE] = stock_home, place
-        f[SLOTS], f[LINK] = slots, np.uint64(action)
+        f[BARE], f[LINK] = bare, np.uint64(action)
 
         # What follows must need this link, unless the state is open.
         owed = False
@@ -220,13 +219,15 @@ def expand(deal, work, node, wanted):
         if depth > 0:
             g = frames[depth - 1]
             c = action & 63
+            placed = visible & stock_before
             if action >> 6 in (HOME, STOCK_HOME):
-                owed = c < 48 and (visible | loose & stock) & bit(c + 4) != U0
-            gained = slots & ~g[SLOTS]
-            if returns and gained != U0 and not owed:
-                # Or for one that may go home under another and come back.
-                able = may_go_home(visible & (~locked | foot) | loose & stock, nexts)
-                owed = gained & (back | able & (able >> U4)) != U0
+                owed = c < 48 and visible & bit(c + 4) != U0
+            elif action >> 6 == RETURN:
+                owed = back & (bit(c) >> U4) != U0
+            elif action >> 6 == STOCK_PLACE:
+                placed &= ~bit(c)
+            if not owed and bare & ~g[BARE] & placed:
+                owed = True
             if owed and stock == stock_before and locked == locked_before:
                 is_open = meet(work.met, code, U1)
                 owed = False
@@ -245,11 +246,11 @@ def expand(deal, work, node, wanted):
             f[TO_DO + HOME] = f[TO_DO + RETURN] = f[TO_DO + STOCK_HOME] = f[TO_DO + STOCK_PLACE] = f[TO_DO + SHIFT] = U0
         else:
             if ordered:
-                _, returned = useful(bare, slots, visible, locked, nexts, back, U0, playable)
+                _, returned = useful(bare, slots, visible, locked, nexts, back, U0, playable, stock_before)
                 kings = locked | playable
                 f[TO_DO + STOCK_HOME] = f[TO_DO + STOCK_PLACE] = U0
             else:
-                laid, returned = useful(bare, slots, visible, locked, nexts, back, stock, U0)
+                laid, returned = useful(bare, slots, visible, locked, nexts, back, stock, U0, stock_before)
                 kings = locked | (stock & laid)
                 f[TO_DO + STOCK_HOME] = stock_home & (((visible | stock) >> U4) | (laid & slots))
                 f[TO_DO + STOCK_PLACE] = place & laid
