@@ -37,7 +37,7 @@ def _solvable(deal, most):
     code = w[4]
     where = U0
     if ordered:
-        where, part = locate(deal, w[3], deal.numbers[FIRST], 0)
+        where, part = locate(deal, code, deal.numbers[FIRST], 0)
         code += part
     stack = [(w[0], w[1], w[2], w[3], code, where)]
     seen = {code}
@@ -51,8 +51,8 @@ def _solvable(deal, most):
         part_before = U0
         playable = stock
         if ordered:
-            _, part_before = locate(deal, stock, first, turn)
-            playable = access(deal, stock, where, accessible)
+            _, part_before = locate(deal, code, first, turn)
+            playable = access(deal, code, where, accessible)
         bare, slots = room(visible, locked)
         for kind in (RETURN, STOCK_PLACE, SHIFT, STOCK_HOME, HOME):
             if kind == HOME:
@@ -74,7 +74,7 @@ def _solvable(deal, most):
                     f, t = first, turn
                     if kind in (STOCK_HOME, STOCK_PLACE):
                         f, t = accessible[c, 0], accessible[c, 1]
-                    place, part = locate(deal, s, f, t)
+                    place, part = locate(deal, k, f, t)
                     k += part - part_before
                 if k not in seen:
                     seen.add(k)

@@ -10,6 +10,8 @@ import pytest
 from cardems_solver import deals, rules
 from cardems_solver.expand import expand
 from cardems_solver.kernels import dealing, klondike
+from cardems_solver.kernels.klondike_chains import CUT, LOST, WON
+from cardems_solver.kernels.klondike_state import PRUNE_ALL, PRUNE_CHAINS, PRUNE_SAFE, PRUNE_USEFUL, set_up
 from cardems_solver.limits import STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
 from tests import klondike_plain, naive
@@ -39,10 +41,10 @@ def late_positions(seed, count, least, most, chosen=random_rules):
             yield game, position
 
 
-def check(position, game, expected):
+def check(position, game, expected, prune=PRUNE_ALL):
     """The kernel's verdict is the expected one, and its solution replays."""
-    outcome = klondike.decide(position, game, Limits())
-    assert outcome.verdict == (SOLVABLE if expected else UNSOLVABLE), (position, game)
+    outcome = klondike.decide(position, game, Limits(), prune=prune)
+    assert outcome.verdict == (SOLVABLE if expected else UNSOLVABLE), (position, game, prune)
     if expected:
         assert expand(position, game, outcome.steps)[1].won
 
@@ -62,12 +64,67 @@ def test_plain_search_against_the_reference():
 @pytest.mark.parametrize("seed", range(4))
 def test_against_plain_search(seed):
     answers = []
-    for game, position in late_positions(seed, 500, 8, 22):
+    for game, position in late_positions(seed, 2000, 8, 22):
         expected = klondike_plain.solvable(position, game, most=50_000)
         if expected is not None:
             answers.append(expected)
             check(position, game, expected)
     assert min(answers.count(True), answers.count(False)) > 50
+
+
+WITHOUT = {
+    "safe cards": PRUNE_ALL ^ PRUNE_SAFE,
+    "chains": PRUNE_ALL ^ PRUNE_CHAINS,
+    "useful": PRUNE_ALL ^ PRUNE_USEFUL,
+    "any": 0,
+}
+
+
+@pytest.mark.parametrize("prune", WITHOUT.values(), ids=WITHOUT)
+def test_without_a_pruning_rule(prune):
+    answers = []
+    for game, position in late_positions(50, 500, 8, 18):
+        expected = klondike_plain.solvable(position, game, most=20_000)
+        if expected is not None:
+            answers.append(expected)
+            check(position, game, expected, prune)
+    assert min(answers.count(True), answers.count(False)) > 20
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prune", WITHOUT.values(), ids=WITHOUT)
+def test_without_a_pruning_rule_at_length(prune):
+    for game, position in late_positions(51, 4000, 8, 20):
+        expected = klondike_plain.solvable(position, game, most=20_000)
+        if expected is not None:
+            check(position, game, expected, prune)
+
+
+@pytest.mark.parametrize("width", [1, 3, 1000])
+def test_a_beam_decides_only_what_it_has_seen(width):
+    ends = []
+    for game, position in late_positions(60, 150, 10, 20):
+        expected = klondike_plain.solvable(position, game, most=50_000)
+        beam = klondike.Search(set_up(position, game), width)
+        beam.go(Limits(), None, (0, 0))
+        ends.append(beam.status)
+        if expected is None:
+            continue
+        if beam.status == WON:
+            assert expected
+            assert expand(position, game, beam.steps(position))[1].won
+        else:
+            assert beam.status == CUT or not expected
+    assert ends.count(WON) > 30 and ends.count(LOST) > 10 and (ends.count(CUT) > 5) == (width < 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 104))
+def test_against_plain_search_at_length(seed):
+    for game, position in late_positions(seed, 10_000, 8, 24):
+        expected = klondike_plain.solvable(position, game, most=50_000)
+        if expected is not None:
+            check(position, game, expected)
 
 
 @pytest.mark.slow
@@ -123,6 +180,12 @@ def test_many_deals_at_once(options):
         elif verdicts[i] == 2:
             assert klondike.decide(position, game, Limits()).verdict == UNSOLVABLE
         assert expanded[i] > 0
+
+
+@pytest.mark.slow
+def test_published_verdicts():
+    for name, game, verdict, _ in published():
+        assert klondike.decide(deals.deal(name, game), game, Limits(seconds=120)).verdict == verdict, (name, game)
 
 
 def test_many_deals_at_once_stop():

@@ -2,8 +2,8 @@
 
 The stock that can be played from at any time (one card drawn at a time, passes without limit) makes by far the smallest
 search, and what is lost with it is lost with any stock. So where the order of the stock matters, a short search for a
-win is followed by an attempt to refute the position with a free stock, and only then come longer searches: first some
-that look for a win in different orders, then the one that ends when all is searched.
+win is followed by an attempt to refute the position with a free stock, and only then come longer searches: first beams,
+which look for a win, each wider than the one before, then the one that ends when all is searched.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from cardems_solver.kernels.jit import entry, entry_making
-from cardems_solver.kernels.klondike_many import QUICK_NODES, RESTART_NODES, RESTARTS, _decide_many
-from cardems_solver.kernels.klondike_search import (
+from cardems_solver.kernels.klondike_beam import new_beam, search_beam, start_beam
+from cardems_solver.kernels.klondike_chains import (
     BUDGET,
     CHAIN_FULL,
+    CUT,
     LINKS,
     LOST,
     NODES,
@@ -24,13 +25,12 @@ from cardems_solver.kernels.klondike_search import (
     STORED,
     TABLE_FULL,
     WON,
-    begin,
     copy_codes,
     new_work,
-    path,
-    search,
 )
-from cardems_solver.kernels.klondike_state import LAYER, SEED, Deal, is_free, set_up
+from cardems_solver.kernels.klondike_many import QUICK_NODES, _decide_many
+from cardems_solver.kernels.klondike_search import begin, path, search
+from cardems_solver.kernels.klondike_state import LAYER, PRUNE_ALL, Deal, is_free, set_up
 from cardems_solver.kernels.klondike_steps import lay_out, write_steps
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -39,9 +39,13 @@ from cardems_solver.rules import Rules
 
 NODES_A_CALL = 20_000
 MOST_STEPS = 4096
+WIDTHS = (100, 1000, 10_000)
+"""Nodes of a layer that each beam expands."""
 
 _begin = entry(begin.py_func)
 _search = entry(search.py_func)
+_start_beam = entry(start_beam.py_func)
+_search_beam = entry(search_beam.py_func)
 _copy_codes = entry(copy_codes.py_func)
 
 
@@ -51,11 +55,14 @@ def _steps(deal, work, columns, heights, home, steps):
 
 
 class Search:
-    """One complete search and its arrays."""
+    """One search and its arrays: a beam of some width, or the complete search (width 0)."""
 
-    def __init__(self, deal: Deal):
-        self.deal, self.work = deal, new_work()
+    def __init__(self, deal: Deal, width: int = 0):
+        self.deal, self.work, self.width = deal, new_work(), width
         self.status = _begin(deal, self.work)
+        self.beam = new_beam(len(self.work.stack)) if width else None
+        if width:
+            _start_beam(self.beam, self.work)
         self.peak = self.bytes
 
     @property
@@ -64,24 +71,34 @@ class Search:
 
     @property
     def bytes(self) -> int:
-        return self.work.slots.nbytes + self.work.stack.nbytes
+        return self.work.slots.nbytes + self.work.stack.nbytes + (self.beam.after.nbytes if self.beam else 0)
 
     def _grow(self, limits: Limits) -> bool:
         """Make the array larger that was full; False when there is no memory for it."""
         work = self.work
         if self.status == TABLE_FULL:
-            self.peak = self.bytes + 2 * work.slots.nbytes
+            self.peak = max(self.peak, self.bytes + 2 * work.slots.nbytes)
             if not limits.allows(self.peak):
                 return False
             larger = np.zeros(2 * work.slots.size, np.uint64)
             _copy_codes(work.slots, larger)
             self.work = work._replace(slots=larger)
         elif self.status == STACK_FULL:
+            self.peak = max(self.peak, self.bytes + 2 * work.stack.nbytes)
+            if not limits.allows(self.peak):
+                return False
             self.work = work._replace(stack=np.concatenate([work.stack, np.zeros_like(work.stack)]))
+            if self.beam:
+                self.beam = self.beam._replace(after=np.resize(self.beam.after, len(self.work.stack)))
         elif self.status == CHAIN_FULL:
             longer = new_work(1, 1, 4 * len(work.frames))
             self.work = work._replace(frames=longer.frames, met=longer.met)
         return True
+
+    def _search(self, budget: int) -> int:
+        if self.beam:
+            return _search_beam(self.deal, self.work, self.beam, self.width, budget)
+        return _search(self.deal, self.work, budget)
 
     def go(self, limits: Limits, nodes: int | None, before: tuple[int, int], progress=None) -> str | None:
         """Search, for at most so many nodes; returns the limit that ended it, None when none did.
@@ -89,14 +106,14 @@ class Search:
         before: nodes expanded and stored by searches before this one.
         """
         end = nodes or 1 << 62
-        while self.status not in (WON, LOST):
+        while self.status not in (WON, LOST, CUT):
             budget = min(NODES_A_CALL, end - int(self.counts[NODES]))
             if budget <= 0:
                 return None
             if self.status != BUDGET and not self._grow(limits):
                 return MEMORY
-            self.status = _search(self.deal, self.work, budget)
-            if self.status in (WON, LOST):
+            self.status = self._search(budget)
+            if self.status in (WON, LOST, CUT):
                 break
             stored = before[1] + int(self.counts[STORED])
             if reason := limits.exceeded(stored):
@@ -120,27 +137,34 @@ def easier(position: Position, rules: Rules) -> Rules | None:
     return rules.with_options(draw=1, passes=None, foundation_return=True)
 
 
-def _searches(position: Position, rules: Rules) -> Iterator[tuple[Search, int | None, bool]]:
+def _searches(position: Position, rules: Rules, prune: int) -> Iterator[tuple[Search, int | None, bool]]:
     """The searches to make until one decides: (search, nodes it may expand or None, does a win count?)."""
+    deal = set_up(position, rules, prune)
     if (free := easier(position, rules)) is None:
-        yield Search(set_up(position, rules)), None, True
+        yield Search(deal), None, True
         return
-    yield Search(set_up(position, rules)), QUICK_NODES, True
-    yield Search(set_up(position, free)), None, False
-    for seed in range(RESTARTS, -1, -1):
-        deal = set_up(position, rules)
-        deal.numbers[SEED] = seed
-        yield Search(deal), RESTART_NODES if seed else None, True
+    yield Search(deal), QUICK_NODES, True
+    yield Search(set_up(position, free, prune)), None, False
+    for width in WIDTHS:
+        yield Search(deal, width), None, True
+    yield Search(deal), None, True
 
 
-def decide(position: Position, rules: Rules, limits: Limits, progress=None) -> Outcome:
+def decide(position: Position, rules: Rules, limits: Limits, progress=None, prune: int = PRUNE_ALL) -> Outcome:
     """Find a solution or prove that there is none; see ``outcome.Outcome``.
+
+    Args:
+        position: a deal or any later position.
+        rules: any rules of Klondike.
+        limits: when to give up.
+        progress: called now and then with ``expanded`` and ``stored``.
+        prune: which pruning rules to use (``klondike_state.PRUNE_*``).
 
     Raises:
         ValueError: the position cannot be searched: a column's top card is face down.
     """
     expanded = generated = stored = most_bytes = 0
-    for attempt, nodes, counts in _searches(position, rules):
+    for attempt, nodes, counts in _searches(position, rules, prune):
         reason = attempt.go(limits, nodes, (expanded, stored), progress)
         expanded += int(attempt.counts[NODES])
         generated += int(attempt.counts[LINKS])
@@ -198,7 +222,7 @@ def decide_many(
     if free == rules:
         refuter.numbers[:] = 0
     size = max(4096, 1 << int(2 * max_states).bit_length())
-    work, other = new_work(slots=1), new_work(slots=1)
+    work, other = new_work(slots=1, stack=max_states + 8192), new_work(slots=1)
     tables = np.zeros((2, size), np.uint64)
     other_tables = np.zeros((2, size if free != rules else 1), np.uint64)
     _decide_many(
@@ -207,6 +231,7 @@ def decide_many(
         refuter,
         weights,
         work,
+        new_beam(len(work.stack)),
         tables,
         other,
         other_tables,

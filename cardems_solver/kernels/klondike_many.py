@@ -6,7 +6,8 @@ import numpy as np
 
 from cardems_solver.kernels.bits import U0, bit
 from cardems_solver.kernels.jit import entry_making, jit, jit_making
-from cardems_solver.kernels.klondike_search import (
+from cardems_solver.kernels.klondike_beam import search_beam, start_beam
+from cardems_solver.kernels.klondike_chains import (
     BUDGET,
     LINKS,
     LOST,
@@ -16,11 +17,9 @@ from cardems_solver.kernels.klondike_search import (
     TABLE_FULL,
     WON,
     Work,
-    begin,
     copy_codes,
-    path,
-    search,
 )
+from cardems_solver.kernels.klondike_search import begin, path, search
 from cardems_solver.kernels.klondike_state import (
     CODE,
     DRAW,
@@ -30,7 +29,6 @@ from cardems_solver.kernels.klondike_state import (
     LOCKED,
     MASK_UNDER,
     NEXTS,
-    SEED,
     STOCK,
     STOCK_BIT,
     VISIBLE,
@@ -40,9 +38,8 @@ from cardems_solver.kernels.klondike_steps import write_steps
 NODES_A_TURN = 500
 QUICK_NODES = 2_000
 """Nodes to search for a win before trying to refute the position with a free stock."""
-RESTARTS = 8
-RESTART_NODES = 20_000
-"""Then searches for a win in other orders: where one order strays for millions of nodes, another may win at once."""
+WIDTH = 100
+"""Then a beam of this width looks for a win, before the complete search."""
 FIRST_SLOTS = 4096
 NO_END = 1 << 62
 
@@ -101,15 +98,17 @@ def lay_out(deck, columns, heights, home):
 
 
 @jit_making
-def run(deal, work, tables, nodes, most, stop):
+def run(deal, work, beam, width, tables, nodes, most, stop):
     """Search on for at most so many nodes, with at most ``most`` stored; returns (status, work).
 
+    width: that of the beam, 0 for the complete search.
     tables: uint64[2, n]; a growing search goes to and fro between them. What it does not use is all zeros.
     """
     status = BUDGET
     end = work.counts[NODES] + nodes
     while work.counts[NODES] < end and work.counts[STORED] < most and stop[0] == 0:
-        status = search(deal, work, min(NODES_A_TURN, end - work.counts[NODES]))
+        budget = min(NODES_A_TURN, end - work.counts[NODES])
+        status = search_beam(deal, work, beam, width, budget) if width else search(deal, work, budget)
         if status == TABLE_FULL:
             size = 2 * work.slots.size
             if size > tables.shape[1]:
@@ -137,6 +136,7 @@ def _decide_many(
     easier,
     weights,
     work,
+    beam,
     tables,
     other_work,
     other_tables,
@@ -161,28 +161,27 @@ def _decide_many(
         here = with_slots(work, tables[0, :FIRST_SLOTS])
         status = begin(deal, here)
         if status == BUDGET:
-            status, here = run(deal, here, tables, QUICK_NODES if refute else NO_END, most, stop)
+            status, here = run(deal, here, beam, 0, tables, QUICK_NODES if refute else NO_END, most, stop)
         if status == BUDGET and refute and here.counts[STORED] < most:
             deal_out(easier, decks[i], weights)
             there = with_slots(other_work, other_tables[0, :FIRST_SLOTS])
             status = begin(easier, there)
             if status == BUDGET:
-                status, there = run(easier, there, other_tables, NO_END, most, stop)
+                status, there = run(easier, there, beam, 0, other_tables, NO_END, most, stop)
             there.slots[:] = U0
             expanded[i] += there.counts[NODES]
             generated[i] += there.counts[LINKS]
             if status != LOST:
-                for seed in range(RESTARTS, -1, -1):
+                for width in (WIDTH, 0):
                     here.slots[:] = U0
                     here = with_slots(work, tables[0, :FIRST_SLOTS])
                     expanded[i] += here.counts[NODES]
                     generated[i] += here.counts[LINKS]
-                    deal.numbers[SEED] = seed
                     begin(deal, here)
-                    status, here = run(deal, here, tables, RESTART_NODES if seed else NO_END, most, stop)
+                    start_beam(beam, here)
+                    status, here = run(deal, here, beam, width, tables, NO_END, most, stop)
                     if status in (WON, LOST):
                         break
-                deal.numbers[SEED] = 0  # the path is found by the codes alone, whatever the order was
         here.slots[:] = U0
         expanded[i] += here.counts[NODES]
         generated[i] += here.counts[LINKS]

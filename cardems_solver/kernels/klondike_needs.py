@@ -1,33 +1,26 @@
-"""What could need a card laid on the tableau: the masks that keep the search to chains which may lead somewhere.
+"""What could need a card laid on the tableau: the mask that keeps Klondike's search to chains which may lead somewhere.
 
-They err on the side of too much. docs/klondike-proof.md has the proof.
+It errs on the side of too much. docs/klondike-proof.md has the proof.
 """
 
 from __future__ import annotations
 
-from cardems_solver.kernels.bits import U4
 from cardems_solver.kernels.jit import jit
 from cardems_solver.kernels.klondike_state import both, hosts_of
 
 
 @jit
-def useful(bare, slots, visible, locked, nexts, back, placeable, events, stock_before):
-    """(laid, returned): the cards that, laid on the tableau from the stock or from their foundation, could be needed by
-    what follows at once.
+def useful(bare, takers, placeable, leaving):
+    """The cards that, laid on the tableau, could be needed by what follows at once.
 
-    Only one that makes a slot where there was none is. It is needed by what takes the slot: the shift of a locked card,
-    another card laid (``placeable``, and useful in turn), an event with one of ``events``, or, as a debt, a card of
-    ``back``. Or it is needed by its twin, which can go home from under a card then. A returned card also by the return
-    of the one below it.
-
-    back: the cards on the foundations that may have to come back.
+    Only one whose rank and colour had no bare card is. It is needed by a card that takes the slot: one of ``takers``,
+    or of ``placeable`` if that one is useful in turn; or by its twin on the tableau, which can be bare then, if that is
+    one of ``leaving``.
     """
-    ends = locked | back & (nexts >> U4) | events
-    twins = both(visible & (nexts | stock_before))
-    laid = ~bare & (hosts_of(ends) | twins)
+    twins = both(leaving)
+    laid = ~bare & (hosts_of(takers) | twins)
     while True:
-        more = ~bare & (hosts_of(ends | (placeable & laid)) | twins)
+        more = ~bare & (hosts_of(takers | (placeable & laid)) | twins)
         if more == laid:
-            break
+            return laid
         laid = more
-    return laid, laid | back << U4

@@ -45,7 +45,11 @@ HOME, RETURN, STOCK_HOME, STOCK_PLACE, SHIFT = range(5)
 MASK_UNDER, LOCK_UNDER, LAYER, STOCK_BIT = range(4)
 
 # ``numbers``: what does not change in a search.
-ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, SEED, NUMBERS = range(10)
+ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, PRUNE, NUMBERS = range(10)
+
+# ``numbers[PRUNE]``: which of the rules of docs/klondike-proof.md are in use.
+PRUNE_SAFE, PRUNE_CHAINS, PRUNE_USEFUL = 1, 2, 4
+PRUNE_ALL = PRUNE_SAFE | PRUNE_CHAINS | PRUNE_USEFUL
 
 # ``words``: the state at the start, and the cards that leave their column empty when they leave.
 VISIBLE, LOCKED, NEXTS, STOCK, CODE, FOOT, WORDS = range(7)
@@ -60,7 +64,7 @@ class Deal(NamedTuple):
         order: int64[52], the stock's cards in the order in which they are drawn, waste first; -1 after the last.
         numbers: int64[9]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
             stock and waste; passes that may yet be begun, -1 for any number; order number of the first card not in the
-            waste; radices of position and pass in the code; a number that varies the order of the search, 0 for none.
+            waste; radices of position and pass in the code; which pruning rules are in use.
         words: uint64[6], see above.
     """
 
@@ -97,7 +101,7 @@ def is_free(position: Position, rules: Rules) -> bool:
     return rules.draw == 1 and (rules.passes is None or rules.passes - position.passes >= left)
 
 
-def set_up(position: Position, rules: Rules) -> Deal:
+def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> Deal:
     """The search's arrays for a position.
 
     Raises:
@@ -138,6 +142,7 @@ def set_up(position: Position, rules: Rules) -> Deal:
         radix *= len(stack) + 1
     numbers = np.zeros(NUMBERS, np.int64)
     numbers[RETURNS] = rules.foundation_return
+    numbers[PRUNE] = prune
     numbers[DRAW] = rules.draw
     numbers[STOCK_SIZE] = len(drawn)
     numbers[LAST_PASS] = -1
@@ -207,6 +212,14 @@ def restless(nexts):
 
 
 @jit
+def unsettled(deal, nexts):
+    """The cards on the foundations that may come back."""
+    if deal.numbers[PRUNE] & PRUNE_SAFE:
+        return restless(nexts)
+    return homes(nexts)
+
+
+@jit
 def both(cards):
     """The cards and their twins."""
     return ((cards | (cards >> U1)) & PAIRS) * U3
@@ -217,6 +230,13 @@ def hosts_of(cards):
     """The cards that any of these may lie on."""
     pairs = both(cards)
     return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) << U4
+
+
+@jit
+def guests_of(cards):
+    """The cards that may lie on any of these."""
+    pairs = both(cards)
+    return (((pairs & LOW_PAIRS) << U2) | ((pairs >> U2) & LOW_PAIRS)) >> U4
 
 
 @jit
@@ -262,6 +282,7 @@ def settle(deal, visible, locked, nexts, stock, code, record, n):
     ``record`` from n on; returns the state and the new n."""
     returns = deal.numbers[RETURNS] != 0
     ordered = deal.numbers[ORDERED] != 0
+    safe = deal.numbers[PRUNE] & PRUNE_SAFE != 0
     while True:
         bare, _ = room(visible, locked)
         able = visible & bare & nexts
@@ -271,13 +292,13 @@ def settle(deal, visible, locked, nexts, stock, code, record, n):
         else:
             kind = -1
             c = 0
-            while able != U0:
+            while safe and able != U0:
                 c = lowest(able)
                 if is_safe(nexts, c, returns):
                     kind = HOME
                     break
                 able &= able - U1
-            if kind < 0 and not ordered:
+            if kind < 0 and safe and not ordered:
                 able = stock & nexts
                 while able != U0:
                     c = lowest(able)
