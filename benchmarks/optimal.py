@@ -36,7 +36,7 @@ def user_seconds() -> float:
 def measure(
     rules: Rules, deal: str, metric: str, memory: int
 ) -> tuple[bool, int, float, float, int | None, int | None]:
-    """One deal: proved?, states, seconds, bytes a state, best length and length after a second."""
+    """One deal: proved?, states, seconds, bytes a state (0: few), best length, and length after a second."""
     minimum = importlib.import_module(f"cardems_solver.kernels.{rules.game}_optimal").minimum
     began = user_seconds()
     soon = None
@@ -57,7 +57,8 @@ def measure(
         f"states {states} last {outcome.stored} {seconds:.2f} s, {outcome.bytes >> 20} MB",
         flush=True,
     )
-    return proved, states, seconds, outcome.bytes / max(outcome.stored, 1), length, soon
+    size = outcome.bytes / outcome.stored if outcome.stored > 100_000 else 0.0
+    return proved, states, seconds, size, length, soon
 
 
 def replayed(position: Position, rules: Rules, metric: str, steps: list) -> int:
@@ -123,8 +124,7 @@ def main() -> None:
     if peers:
         ended, peer_seconds = zip(*peers, strict=True)
         print(f"Klondike-Solver ended {sum(ended)}; user CPU mean {statistics.mean(peer_seconds):.2f} s")
-    large = [b for b, n in zip(size, states, strict=True) if n > 100_000]
-    print(f"bytes a state where over 100,000 are stored: {max(large, default=0):.1f} at most")
+    print(f"bytes a state where the last search stored over 100,000: {max(size):.1f} at most")
     if both:
         print(f"after a second: {len(both)} solved, {statistics.mean(e - b for b, e in both):.2f} above the best known")
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from cardems_solver.kernels.jit import entry_making, jit
+from cardems_solver.kernels.jit import entry, entry_making, jit
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ANYTHING, MOST, STOCK, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
@@ -73,8 +73,8 @@ def _pop(blocks, heads, fill, count, key):
     return node
 
 
-@entry_making
-def search(words, high, cost, slots, blocks, heads, fill, count, table, out, budget):
+@entry
+def search(words, high, cost, slots, blocks, heads, fill, count, table, out, order, budget):
     """Expand up to ``budget`` positions; all arrays are modified in place.
 
     A negative budget only asks for the successors of the position ``~budget``: they are in ``out`` then, and what is
@@ -82,14 +82,13 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, bud
 
     words: uint64[n, 3], high: uint8[n], positions and those before, see ``klondike_store``; cost: uint16[n], moves
     made, and CLOSED once expanded; slots: uint32[2^k], their index; blocks: uint32[m, 64], heads, fill: int64[BUCKETS],
-    the open positions; count: int64[11]; out: see ``klondike_moves.buffers``.
+    the open positions; count: int64[11]; out: see ``klondike_moves.buffers``; order: int64[512], scratch.
     Returns DONE, PAUSED, FULL or BLOCKED.
     """
     if budget < 0:
         node = ~budget
         a, b, c = words_of(words, node)
         return successors(a, b, c, table, out)
-    order = np.zeros(512, np.int64)
     weight = count[WEIGHT]
     if count[STORED] == 0:
         a, b, c = words[0, 0], words[0, 1], words[0, 2]
@@ -193,6 +192,7 @@ class Search:
         self.count[WEIGHT] = weight
         self.count[WINDOW] = WIDE
         self.out = buffers()
+        self.order = np.zeros(512, np.int64)
 
     @property
     def bytes(self) -> int:
@@ -208,8 +208,8 @@ class Search:
                 if not self._grow():
                     return PAUSED, MEMORY
             elif status == BLOCKED:
-                length = len(self.blocks) * 9 // 8
-                if not self.limits.allows(self.bytes + self.blocks.nbytes // 8):
+                length = len(self.blocks) * 17 // 16
+                if not self.limits.allows(self.bytes + self.blocks.nbytes // 16):
                     return PAUSED, MEMORY
                 self.blocks = grown(self.blocks, length)
             else:
@@ -227,12 +227,13 @@ class Search:
             self.count,
             self.table,
             self.out,
+            self.order,
             budget,
         )
 
     def _grow(self) -> bool:
         """Make room for more positions, or say that the limits forbid it."""
-        length = len(self.cost) + max(len(self.cost) // 8, MOST)
+        length = len(self.cost) + max(len(self.cost) // 16, MOST)
         more = (length - len(self.cost)) * (self.words.itemsize * 3 + self.high.itemsize + self.cost.itemsize)
         rehashed = length * 5 > len(self.slots) * 4
         if rehashed:

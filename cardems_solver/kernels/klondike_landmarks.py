@@ -33,6 +33,9 @@ from cardems_solver.kernels.klondike_words import (
     parents,
 )
 
+_SUIT = np.uint64(0x1111111111111)
+_BARE, _HOST, _LEAVE = np.int64(0), np.int64(64), np.int64(128)
+
 
 @jit
 def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, laid, again, table, todo):
@@ -60,6 +63,7 @@ def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, la
     heights = np.int64(0)  # six bits a column: stuck cards left
     for i in range(table.rules[COLUMNS]):
         heights |= popcount(here & table.stuck[i]) << (6 * i)
+    dealt = (home0, undealt, bases, on_first, on_second)
     cost = 0
     while True:
         # Let the relaxed game run.
@@ -99,120 +103,16 @@ def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, la
         best = 1 << 30
         best_move, best_lay, best_again, best_back = U0, U0, U0, U0
         starts = next_home(goes_home)
+        top_card = table.stock[order[top - 1]] if top > 0 else np.int64(0)
+        now = (bare, goes_home, at_hand, buried, hosted, on_bare_first, on_bare_second)
         while starts != U0:
             start = lowest(starts)
             starts &= starts - U1
-            cut_move, cut_lay, cut_again, cut_back = U0, U0, U0, U0
-            asked = bit(start)  # to be bare, or at hand
-            asked_host = U0  # to have a bare host
-            asked_empty = False
-            todo[0] = start
-            n = 1
-            while n > 0:
-                n -= 1
-                x = todo[n]
-                if x >= 64:  # a bare host for a card
-                    x -= 64
-                    if x >= 48:
-                        if asked_empty:
-                            continue
-                        asked_empty = True
-                        rest = bases
-                        while rest != U0:
-                            y = lowest(rest)
-                            rest &= rest - U1
-                            if buried & bit(y) != U0:
-                                if asked & bit(y) == U0:
-                                    asked |= bit(y)
-                                    todo[n] = y
-                                    n += 1
-                                continue
-                            if y < 48:
-                                if hosted & bit(y) != U0:
-                                    cut_move |= bit(y)
-                                elif asked_host & bit(y) == U0:
-                                    asked_host |= bit(y)
-                                    todo[n] = 64 + y
-                                    n += 1
-                            # going home
-                            z = lowest(next_home(goes_home) & (_SUIT << np.uint64(y & 3)))
-                            if asked & bit(z) == U0:
-                                asked |= bit(z)
-                                todo[n] = z
-                                n += 1
-                        continue
-                    for twin in range(2):
-                        p = x + 4 - (x & 3) + ((x & 3) ^ (2 + twin))
-                        pb = bit(p)
-                        if undealt & pb != U0:
-                            if at_hand & pb == U0:
-                                if asked & pb == U0:
-                                    asked |= pb
-                                    todo[n] = p
-                                    n += 1
-                            elif hosted & pb != U0:
-                                cut_lay |= pb
-                            elif asked_host & pb == U0:
-                                asked_host |= pb
-                                todo[n] = 64 + p
-                                n += 1
-                        elif home0 & pb != U0:
-                            while table.rules[RETURN]:
-                                if hosted & bit(p) == U0:
-                                    if asked_host & bit(p) == U0:
-                                        asked_host |= bit(p)
-                                        todo[n] = 64 + p
-                                        n += 1
-                                    break
-                                if p >= 48 or home0 & bit(p + 4) == U0 or bare & bit(p + 4) != U0:
-                                    cut_back |= bit(p)
-                                    break
-                                p += 4
-                        elif asked & pb == U0:
-                            asked |= pb
-                            todo[n] = p
-                            n += 1
-                    continue
-                # The card x must become bare, or come to hand; y is the card that is in its way.
-                xb = bit(x)
-                if undealt & xb != U0:
-                    if may_turn:
-                        cut_again |= xb
-                    y = table.stock[order[top - 1]]
-                    if hosted & bit(y) != U0:
-                        cut_lay |= bit(y)
-                    elif asked_host & bit(y) == U0:
-                        asked_host |= bit(y)
-                        todo[n] = 64 + y
-                        n += 1
-                else:
-                    y = _on_top(x, on_first, on_second, table)
-                    if buried & bit(y) != U0:
-                        if asked & bit(y) == U0:
-                            asked |= bit(y)
-                            todo[n] = y
-                            n += 1
-                        continue
-                    elsewhere = hosted
-                    if on_first & bit(y) != U0:
-                        elsewhere = on_bare_second
-                    elif on_second & bit(y) != U0:
-                        elsewhere = on_bare_first
-                    if elsewhere & bit(y) != U0:
-                        cut_move |= bit(y)
-                    elif asked_host & bit(y) == U0:
-                        asked_host |= bit(y)
-                        todo[n] = 64 + y
-                        n += 1
-                z = lowest(next_home(goes_home) & (_SUIT << np.uint64(y & 3)))
-                if asked & bit(z) == U0:
-                    asked |= bit(z)
-                    todo[n] = z
-                    n += 1
-            size = popcount(cut_move) + popcount(cut_lay) + popcount(cut_again) + popcount(cut_back)
+            move, lay, draw, take_back = _landmark(start, now, dealt, may_turn, top_card, best, table, todo)
+            size = popcount(move) + popcount(lay) + popcount(draw) + popcount(take_back)
             if size < best:
                 best = size
-                best_move, best_lay, best_again, best_back = cut_move, cut_lay, cut_again, cut_back
+                best_move, best_lay, best_again, best_back = move, lay, draw, take_back
         if best == 0:
             return -1
         cost += 1
@@ -225,6 +125,103 @@ def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, la
 
 
 @jit
+def _landmark(start, now, dealt, may_turn, top_card, best, table, todo):
+    """What ``start`` needs to be bare or at hand, one of it first: runs moved, cards of the waste laid, cards drawn
+    again, cards taken back. Not all of it if that is ``best`` or more.
+
+    now: what is reached in the relaxed game (``top_card``: the highest card left on the waste); dealt: where cards
+    were at first; todo: what is asked for and not yet looked into: ``x``, that the card is bare or at hand; 64 + x, a
+    bare host for it; 128 + x, that it leaves its place.
+    """
+    bare, goes_home, at_hand, buried, hosted, on_bare_first, on_bare_second = now
+    home0, undealt, bases, on_first, on_second = dealt
+    move, lay, again, back = U0, U0, U0, U0
+    asked, asked_host = bit(start), U0
+    asked_empty = False
+    todo[0] = start
+    n = 1
+    while n > 0:
+        if popcount(move) + popcount(lay) + popcount(again) + popcount(back) >= best:
+            break
+        n -= 1
+        kind, x = todo[n] >> 6, todo[n] & 63
+        if kind == 0:
+            if undealt & bit(x) != U0:
+                if may_turn:
+                    again |= bit(x)
+                x = top_card
+            else:
+                x = _on_top(x, on_first, on_second, table)
+                if buried & bit(x) != U0:
+                    asked, n = _ask(x, _BARE, asked, todo, n)
+                    continue
+        elif kind == 1 and x < 48:
+            for twin in range(2):
+                host = x + 4 - (x & 3) + ((x & 3) ^ (2 + twin))
+                hb = bit(host)
+                if home0 & hb != U0:
+                    if table.rules[RETURN]:
+                        host = _first_back(host, home0, bare, hosted)
+                        if hosted & bit(host) != U0:
+                            back |= bit(host)
+                        else:
+                            asked_host, n = _ask(host, _HOST, asked_host, todo, n)
+                elif undealt & hb == U0 or at_hand & hb == U0:
+                    asked, n = _ask(host, _BARE, asked, todo, n)
+                elif hosted & hb != U0:
+                    lay |= hb
+                else:
+                    asked_host, n = _ask(host, _HOST, asked_host, todo, n)
+            continue
+        elif kind == 1:
+            rest = U0 if asked_empty else bases
+            asked_empty = True
+            while rest != U0:
+                y = lowest(rest)
+                rest &= rest - U1
+                if buried & bit(y) != U0:
+                    asked, n = _ask(y, _BARE, asked, todo, n)
+                else:
+                    todo[n] = _LEAVE + y
+                    n += 1
+            continue
+        # Card x leaves its place.
+        xb = bit(x)
+        if bases & xb & _KINGS == U0:  # A king gains nothing by going to another column.
+            places = hosted
+            if on_first & xb != U0:
+                places = on_bare_second
+            elif on_second & xb != U0:
+                places = on_bare_first
+            if places & xb == U0:
+                asked_host, n = _ask(x, _HOST, asked_host, todo, n)
+            elif undealt & xb != U0:
+                lay |= xb
+            else:
+                move |= xb
+        below = lowest(next_home(goes_home) & (_SUIT << np.uint64(x & 3)))
+        asked, n = _ask(below, _BARE, asked, todo, n)
+    return move, lay, again, back
+
+
+@jit
+def _ask(x, kind, asked, todo, n):
+    """Ask for something about card x unless it is among those ``asked`` for; returns these and the new end of todo."""
+    if asked & bit(x) != U0:
+        return asked, n
+    todo[n] = kind + x
+    return asked | bit(x), n + 1
+
+
+@jit
+def _first_back(x, home0, bare, hosted):
+    """The first card above a card on its foundation that can come back, or that first needs a host, or the card."""
+    while hosted & bit(x) != U0 and x < 48 and home0 & bit(x + 4) != U0 and bare & bit(x + 4) == U0:
+        x += 4
+    return x
+
+
+@jit
 def _on_top(x, on_first, on_second, table):
     """The card that lies on a card at first."""
     if x >= 4:
@@ -234,6 +231,3 @@ def _on_top(x, on_first, on_second, table):
         if on_second & bit(first ^ 1) != U0:
             return first ^ 1
     return table.above[x]
-
-
-_SUIT = np.uint64(0x1111111111111)
