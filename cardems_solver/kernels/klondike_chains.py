@@ -43,6 +43,7 @@ from cardems_solver.kernels.klondike_state import (
     both,
     guests_of,
     homes,
+    hosts_of,
     is_won,
     room,
     settle,
@@ -57,8 +58,8 @@ LOST, WON, BUDGET, TABLE_FULL, STACK_FULL, CHAIN_FULL, CUT = range(7)
 WHERE, PROMISE, MARK, NODE_SIZE = 5, 6, 7, 8
 
 # A frame, a link of the chain that is being followed: the words of the state after it, what is possible there, what is
-# still to be tried of it, both by kind of action, the cards that can be bare, and the link itself.
-POSSIBLE, TO_DO, BARE, LINK, FRAME_SIZE = 5, 10, 15, 16, 17
+# still to be tried of it, both by kind of action, and the link itself.
+POSSIBLE, TO_DO, LINK, FRAME_SIZE = 5, 10, 15, 16
 KINDS = 5
 
 # ``counts``: nodes stored, nodes expanded, links followed, height of the stack, and which of two tables is in use.
@@ -72,7 +73,7 @@ class Work(NamedTuple):
         stack: uint64[n, 8], the nodes on the path (expanded) and those still to be expanded.
         slots: uint64[2^k], codes of the nodes met, in open addressing; 0 where free.
         counts: int64[5].
-        frames: uint64[m, 17], the chain being followed.
+        frames: uint64[m, 16], the chain being followed.
         met: uint64[2^k + 1, 3], the links followed from the node being expanded; see ``meet``.
         accessible: int64[52, 2], see ``klondike_stock.access``.
         record: int64[4096], actions.
@@ -208,7 +209,7 @@ def expand(deal, work, node, wanted):
         f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE] = visible, locked, nexts, stock, code
         f[POSSIBLE + HOME], f[POSSIBLE + RETURN], f[POSSIBLE + SHIFT] = home, return_, shift
         f[POSSIBLE + STOCK_HOME], f[POSSIBLE + STOCK_PLACE] = stock_home, place
-        f[BARE], f[LINK] = bare, np.uint64(action)
+        f[LINK] = np.uint64(action)
 
         # What follows must need this link, unless it leaves a debt.
         owed = False
@@ -221,11 +222,11 @@ def expand(deal, work, node, wanted):
                 owed = visible & (b << U4) != U0
             elif kind == RETURN:  # the one below it may find its slot elsewhere
                 owed = back & (b >> U4) != U0
-            if not owed:  # a card out of the stock that is bared may come next elsewhere
-                placed = visible & stock_before
+            if not owed:  # one out of the stock, bared by this, may come next elsewhere
+                hosts = both(b) if kind in (RETURN, STOCK_PLACE) else hosts_of(b) if kind == HOME else U0
                 if kind == STOCK_PLACE:
-                    placed &= ~b
-                owed = bare & ~g[BARE] & placed != U0
+                    hosts ^= b
+                owed = hosts & visible & stock_before != U0
             owed |= not chained
             if owed and stock == stock_before and locked == locked_before:
                 is_open = meet(work.met, code, U1)
@@ -252,18 +253,18 @@ def expand(deal, work, node, wanted):
             if choosy:
                 takers = locked | back & (nexts >> U4)
                 leaving = visible & nexts
+                placed = visible & stock_before
                 if ordered:
                     takers |= playable
-                    laid = useful(bare, takers, U0, leaving)
+                    laid = useful(bare, takers, U0, leaving, U0)
                 else:
-                    leaving |= visible & stock_before
-                    laid = useful(bare, takers, stock, leaving)
+                    laid = useful(bare, takers, stock, leaving, placed)
                     takers |= stock & laid
                     f[TO_DO + STOCK_HOME] &= ((visible | stock) >> U4) | (laid & slots)
                     f[TO_DO + STOCK_PLACE] &= laid
                 f[TO_DO + RETURN] &= laid | back << U4
-                room_for = both(takers) | guests_of(leaving)
-                f[TO_DO + HOME] &= ((visible | stock) >> U4) | (room_for & ~slots) | foot | KINGS
+                room_for = (both(takers) | guests_of(leaving)) & ~slots | guests_of(placed)
+                f[TO_DO + HOME] &= ((visible | stock) >> U4) | room_for | foot | KINGS
                 if slots & KINGS or not KINGS & takers:
                     f[TO_DO + SHIFT] = U0  # nobody needs the empty column
 
