@@ -2,25 +2,29 @@
 
     python -m benchmarks.optimal freecell --deals 1..200 [--no-foundation-return] [--metric cards] [--memory 8e9]
     python -m benchmarks.optimal klondike --deals 1..60 [--draw 3] [--peer 5000000]
+    python -m benchmarks.optimal klondike --published
 
 One line a deal, then the sums. States are positions stored, those of quick searches included where there are such
 (``last``: by the last search alone); seconds are user CPU, compiling apart. ``soon`` is the
 length of the best solution after one second of user CPU. With ``--peer N`` Klondike-Solver (``pip install pyksolve``)
 solves the same deals, each within N states; it tells no numbers of states, and with draw three its minima are not
-always minimal.
+always minimal. ``--published`` solves the decks of ``data/klondike_states.csv`` and compares the states with
+MinimalKlondike's; all that our searches store is counted.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import importlib
 import multiprocessing
 import resource
 import statistics
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
 
-from cardems_solver import deals, reference
+from cardems_solver import deals, formats, reference
 from cardems_solver.expand import expand
 from cardems_solver.limits import Limits
 from cardems_solver.position import Position
@@ -34,7 +38,7 @@ def user_seconds() -> float:
 
 
 def measure(
-    rules: Rules, deal: str, metric: str, memory: int
+    rules: Rules, name: str, position: Position, metric: str, memory: int
 ) -> tuple[bool, int, float, float, int | None, int | None]:
     """One deal: proved?, states, seconds, bytes a state (0: few), best length, and length after a second."""
     minimum = importlib.import_module(f"cardems_solver.kernels.{rules.game}_optimal").minimum
@@ -46,14 +50,13 @@ def measure(
         if length is not None and user_seconds() - began <= 1:
             soon = length
 
-    position = deals.deal(deal, rules)
     outcome = minimum(position, rules, metric, Limits(memory=memory), progress=progress)
     seconds = user_seconds() - began
     length = None if outcome.steps is None else replayed(position, rules, metric, outcome.steps)
     states = outcome.all_stored or outcome.stored
     proved = outcome.optimal or outcome.verdict == "unsolvable"
     print(
-        f"{deal:12} {outcome.verdict} length {length} bound {outcome.lower_bound} soon {soon} "
+        f"{name:12} {outcome.verdict} length {length} bound {outcome.lower_bound} soon {soon} "
         f"states {states} last {outcome.stored} {seconds:.2f} s, {outcome.bytes >> 20} MB",
         flush=True,
     )
@@ -67,6 +70,24 @@ def replayed(position: Position, rules: Rules, metric: str, steps: list) -> int:
         return len(steps)
     moves, _ = expand(position, rules, steps)
     return reference.length(position, rules, moves, metric)
+
+
+def published(memory: int) -> None:
+    """The decks for which MinimalKlondike's states are known."""
+    ratios = []
+    with open(Path(__file__).parent.parent / "data" / "klondike_states.csv", newline="") as file:
+        for row in csv.DictReader(file):
+            rules = preset("klondike").with_options(
+                draw=int(row["draw"]),
+                passes=int(row["max_passes"]),
+                foundation_return=row["foundation_return"] == "yes",
+            )
+            position = formats.read_position(row["cards"], rules)
+            proved, states, _, _, length, _ = measure(rules, row["deal"], position, "moves", memory)
+            if not proved or length != int(row["minimum_moves"]):
+                print(f"{row['deal']}: {row['minimum_moves']} expected")
+            ratios.append(states / int(row["peer_states"]))
+    print(f"states, as a part of MinimalKlondike's: median {statistics.median(ratios):.3f}, most {max(ratios):.3f}")
 
 
 def peer(deal: str, draw: int, states: int) -> tuple[str, int, float]:
@@ -101,6 +122,7 @@ def main() -> None:
     parser.add_argument("--memory", type=float, default=4e9)
     parser.add_argument("--no-foundation-return", action="store_true")
     parser.add_argument("--draw", type=int)
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--peer", type=int, metavar="STATES")
     arguments = parser.parse_args()
     rules = preset(arguments.preset)
@@ -111,10 +133,17 @@ def main() -> None:
     first, _, last = arguments.deals.partition("..")
     numbers = range(int(first), int(last or first) + 1)
     scheme = SCHEMES[rules.game]
-    measure(rules, f"{scheme}:{numbers[0]}", arguments.metric, 2_000_000)  # compiles
+    first_deal = deals.deal(f"{scheme}:{numbers[0]}", rules)
+    measure(rules, "(compiles)", first_deal, arguments.metric, 2_000_000)
+    if rules.game == "klondike":
+        importlib.import_module("cardems_solver.kernels.klondike").decide(first_deal, rules, Limits())
+    if arguments.published:
+        published(int(arguments.memory))
+        return
     rows, peers = [], []
     for n in numbers:
-        rows.append(measure(rules, f"{scheme}:{n}", arguments.metric, int(arguments.memory)))
+        position = deals.deal(f"{scheme}:{n}", rules)
+        rows.append(measure(rules, f"{scheme}:{n}", position, arguments.metric, int(arguments.memory)))
         if arguments.peer:
             peers.append(peer_apart(f"{scheme}:{n}", rules.draw, arguments.peer))
     proved, states, seconds, size, lengths, soon = zip(*rows, strict=True)

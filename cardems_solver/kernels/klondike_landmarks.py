@@ -12,7 +12,8 @@ are a *landmark*: of the things asked for, none of which is there yet, some firs
 action that waits for none of them, that is by one of those. So every solution takes one, for a price of one. From then
 on they are free, so that nothing is paid for twice, and the relaxed game goes on.
 
-Helmert and Domshlak's LM-cut (2009) finds its landmarks in the same spirit, from critical paths.
+Helmert and Domshlak's LM-cut (2009) finds its landmarks in the same spirit, from critical paths. The proof at length:
+docs/klondike-bound.md.
 """
 
 from __future__ import annotations
