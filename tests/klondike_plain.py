@@ -23,7 +23,7 @@ from cardems_solver.kernels.klondike_state import (
     room,
     set_up,
 )
-from cardems_solver.kernels.klondike_stock import access, locate
+from cardems_solver.kernels.klondike_stock import access, locate, turns_apart
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
@@ -32,26 +32,22 @@ from cardems_solver.rules import Rules
 def _solvable(deal, most):
     """1 solvable, 0 not, -1 more than ``most`` nodes."""
     ordered, returns = deal.numbers[ORDERED] != 0, deal.numbers[RETURNS] != 0
-    accessible = np.zeros((52, 2), np.int64)
+    accessible = np.zeros(52, np.uint64)
     w = deal.words
     code = w[4]
     where = U0
     if ordered:
-        where, part = locate(deal, code, deal.numbers[FIRST], 0)
-        code += part
+        where = locate(deal, code, np.uint64(deal.numbers[FIRST]))[0]
     stack = [(w[0], w[1], w[2], w[3], code, where)]
-    seen = {code}
+    seen = {(code, where)}
     while len(stack) > 0:
         visible, locked, nexts, stock, code, where = stack.pop()
         if visible == U0 and stock == U0:
             return 1
         if len(seen) > most:
             return -1
-        first, turn = np.int64(where) & 0xFF, np.int64(where) >> 8
-        part_before = U0
         playable = stock
         if ordered:
-            _, part_before = locate(deal, code, first, turn)
             playable = access(deal, code, where, accessible)
         bare, slots = room(visible, locked)
         for kind in (RETURN, STOCK_PLACE, SHIFT, STOCK_HOME, HOME):
@@ -69,15 +65,14 @@ def _solvable(deal, most):
                 c = lowest(able)
                 able &= able - U1
                 v, d, x, s, k = act(deal, kind, c, visible, locked, nexts, stock, code)
-                place = U0
+                place = where
                 if ordered:
-                    f, t = first, turn
                     if kind in (STOCK_HOME, STOCK_PLACE):
-                        f, t = accessible[c, 0], accessible[c, 1]
-                    place, part = locate(deal, k, f, t)
-                    k += part - part_before
-                if k not in seen:
-                    seen.add(k)
+                        place = accessible[c]
+                    place = locate(deal, k, place)[0]
+                    k += turns_apart(deal, where, place)
+                if (k, place) not in seen:
+                    seen.add((k, place))
                     stack.append((v, d, x, s, k, place))
     return 0
 

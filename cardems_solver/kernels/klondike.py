@@ -30,7 +30,7 @@ from cardems_solver.kernels.klondike_chains import (
 )
 from cardems_solver.kernels.klondike_many import QUICK_NODES, _decide_many
 from cardems_solver.kernels.klondike_search import begin, path, search
-from cardems_solver.kernels.klondike_state import LAYER, PRUNE_ALL, Deal, is_free, set_up
+from cardems_solver.kernels.klondike_state import LAYER, ORDERED, PRUNE_ALL, Deal, is_free, set_up
 from cardems_solver.kernels.klondike_steps import lay_out, write_steps
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -58,7 +58,8 @@ class Search:
     """One search and its arrays: a beam of some width, or the complete search (width 0)."""
 
     def __init__(self, deal: Deal, width: int = 0):
-        self.deal, self.work, self.width = deal, new_work(), width
+        self.deal, self.width = deal, width
+        self.work = new_work(columns=1 + int(deal.numbers[ORDERED]))
         self.status = _begin(deal, self.work)
         self.beam = new_beam(len(self.work.stack)) if width else None
         if width:
@@ -80,7 +81,7 @@ class Search:
             self.peak = max(self.peak, self.bytes + 2 * work.slots.nbytes)
             if not limits.allows(self.peak):
                 return False
-            larger = np.zeros(2 * work.slots.size, np.uint64)
+            larger = np.concatenate([np.zeros_like(work.slots)] * 2)
             _copy_codes(work.slots, larger)
             self.work = work._replace(slots=larger)
         elif self.status == STACK_FULL:
@@ -223,8 +224,8 @@ def decide_many(
         refuter.numbers[:] = 0
     size = max(4096, 1 << int(2 * max_states).bit_length())
     work, other = new_work(slots=1, stack=max_states + 8192), new_work(slots=1)
-    tables = np.zeros((2, size), np.uint64)
-    other_tables = np.zeros((2, size if free != rules else 1), np.uint64)
+    tables = np.zeros((2, size, 1 + int(deal.numbers[ORDERED])), np.uint64)
+    other_tables = np.zeros((2, size if free != rules else 1, 1), np.uint64)
     _decide_many(
         decks,
         deal,

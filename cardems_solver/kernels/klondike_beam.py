@@ -126,7 +126,7 @@ def search_beam(deal, work, beam, width, budget):
             return STACK_FULL
         counts[NODES] += 1
         met = counts[HEIGHT]
-        status = expand(deal, work, node, U0)
+        status = expand(deal, work, node, U0, U0)
         for i in range(met, counts[HEIGHT]):
             stack[i, MARK] = np.uint64(node)
             _place(beam, stack, i)

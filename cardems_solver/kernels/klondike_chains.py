@@ -49,7 +49,7 @@ from cardems_solver.kernels.klondike_state import (
     settle,
     unsettled,
 )
-from cardems_solver.kernels.klondike_stock import access, locate
+from cardems_solver.kernels.klondike_stock import access, locate, turns_apart
 
 # Status of a search.
 LOST, WON, BUDGET, TABLE_FULL, STACK_FULL, CHAIN_FULL, CUT = range(7)
@@ -71,11 +71,12 @@ class Work(NamedTuple):
 
     Attributes:
         stack: uint64[n, 8], the nodes on the path (expanded) and those still to be expanded.
-        slots: uint64[2^k], codes of the nodes met, in open addressing; 0 where free.
+        slots: uint64[2^k, 1 or 2], codes of the nodes met, in open addressing; 0 where free. Where the order of the
+            stock matters, with the set of the sizes of waste with which each was met.
         counts: int64[5].
         frames: uint64[m, 16], the chain being followed.
         met: uint64[2^k + 1, 3], the links followed from the node being expanded; see ``meet``.
-        accessible: int64[52, 2], see ``klondike_stock.access``.
+        accessible: uint64[52], see ``klondike_stock.access``.
         record: int64[4096], actions.
     """
 
@@ -88,39 +89,42 @@ class Work(NamedTuple):
     record: np.ndarray
 
 
-def new_work(slots: int = 1 << 12, stack: int = 1 << 12, chain: int = 1 << 10) -> Work:
+def new_work(slots: int = 1 << 12, stack: int = 1 << 12, chain: int = 1 << 10, columns: int = 2) -> Work:
     return Work(
         np.zeros((stack, NODE_SIZE), np.uint64),
-        np.zeros(slots, np.uint64),
+        np.zeros((slots, columns), np.uint64),
         np.zeros(COUNTS, np.int64),
         np.zeros((chain, FRAME_SIZE), np.uint64),
         np.zeros((4 * chain + 1, 3), np.uint64),
-        np.zeros((52, 2), np.int64),
+        np.zeros(52, np.uint64),
         np.zeros(4096, np.int64),
     )
 
 
 @jit
-def insert(slots, code):
-    """Put a code into the table unless it is there; was it new? Code 0 (all home) is never stored."""
-    mask = np.uint64(slots.size) - U1
+def insert(slots, code, wastes, better):
+    """Put a node into the table; was there none as good? Code 0 (all home) is never stored.
+
+    wastes: the size of its waste, as a set; better: the sizes that are as good or better.
+    """
+    mask = np.uint64(slots.shape[0]) - U1
     i = mix(code) & mask
-    while True:
-        found = slots[i]
-        if found == U0:
-            slots[i] = code
-            return True
-        if found == code:
-            return False
+    while slots[i, 0] != U0 and slots[i, 0] != code:
         i = (i + U1) & mask
+    is_new = slots[i, 0] == U0
+    slots[i, 0] = code
+    if slots.shape[1] == 2:
+        is_new = slots[i, 1] & better == U0
+        slots[i, 1] |= wastes
+    return is_new
 
 
 @jit
 def copy_codes(old, new):
     """Copy all codes of a table to a larger, empty one."""
-    for n in range(old.size):
-        if old[n] != U0:
-            insert(new, old[n])
+    for n in range(old.shape[0]):
+        if old[n, 0] != U0:
+            insert(new, old[n, 0], old[n, old.shape[1] - 1], U0)
 
 
 @jit
@@ -168,9 +172,10 @@ def arrange(stack, start, end):
 
 
 @jit
-def expand(deal, work, node, wanted):
+def expand(deal, work, node, wanted, wanted_where):
     """Follow all chains from stack[node]; push the new nodes they end in. With ``wanted`` not 0, instead stop at the
-    event that leads to the node of that code, leave the actions in ``record``, and return how many they are."""
+    event that leads to the node of that code and that place in the stock, leave the actions in ``record``, and return
+    how many they are."""
     ordered = deal.numbers[ORDERED] != 0
     returns = deal.numbers[RETURNS] != 0
     chained = deal.numbers[PRUNE] & PRUNE_CHAINS != 0
@@ -180,13 +185,10 @@ def expand(deal, work, node, wanted):
     visible, locked, nexts = stack[node, VISIBLE], stack[node, LOCKED], stack[node, NEXTS]
     stock, code = stack[node, STOCK], stack[node, CODE]
     where = stack[node, WHERE]
-    first, turn = np.int64(where) & 0xFF, np.int64(where) >> 8
     stock_before, locked_before = stock, locked
-    part_before = U0
     playable = stock
     if ordered:
         playable = access(deal, code, where, work.accessible)
-        _, part_before = locate(deal, code, first, turn)
     forget(work.met)
     end = counts[HEIGHT]
     depth = -1
@@ -295,19 +297,18 @@ def expand(deal, work, node, wanted):
                     record[n] = kind << 6 | c
                     n += 1
                 v, d, x, s, k, n = settle(deal, v, d, x, s, k, record, n)
-                place_ = U0
+                place_, wastes, better = where, U1, U1
                 if ordered:
                     if kind in (STOCK_HOME, STOCK_PLACE):
-                        place_, part = locate(deal, k, work.accessible[c, 0], work.accessible[c, 1])
-                    else:
-                        place_, part = locate(deal, k, first, turn)
-                    k += part - part_before
+                        place_ = work.accessible[c]
+                    place_, wastes, better = locate(deal, k, place_)
+                    k += turns_apart(deal, where, place_)
                 if wanted != U0:
-                    if k == wanted:
+                    if k == wanted and place_ == wanted_where:
                         return n
                     continue
                 won = is_won(deal, d, s)
-                if won or insert(work.slots, k):
+                if won or insert(work.slots, k, wastes, better):
                     counts[STORED] += 1
                     b = stack[end]
                     b[VISIBLE], b[LOCKED], b[NEXTS], b[STOCK], b[CODE], b[WHERE] = v, d, x, s, k, place_
@@ -319,7 +320,7 @@ def expand(deal, work, node, wanted):
                     if end == stack.shape[0]:
                         counts[HEIGHT] = end
                         return -STACK_FULL
-                    if 4 * counts[STORED] > 3 * work.slots.size:
+                    if 4 * counts[STORED] > 3 * work.slots.shape[0]:
                         counts[HEIGHT] = end
                         return -TABLE_FULL
 

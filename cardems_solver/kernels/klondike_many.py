@@ -102,7 +102,7 @@ def run(deal, work, beam, width, tables, nodes, most, stop):
     """Search on for at most so many nodes, with at most ``most`` stored; returns (status, work).
 
     width: that of the beam, 0 for the complete search.
-    tables: uint64[2, n]; a growing search goes to and fro between them. What it does not use is all zeros.
+    tables: uint64[2, n, 1 or 2]; a growing search goes to and fro between them. What it does not use is all zeros.
     """
     status = BUDGET
     end = work.counts[NODES] + nodes
@@ -110,7 +110,7 @@ def run(deal, work, beam, width, tables, nodes, most, stop):
         budget = min(NODES_A_TURN, end - work.counts[NODES])
         status = search_beam(deal, work, beam, width, budget) if width else search(deal, work, budget)
         if status == TABLE_FULL:
-            size = 2 * work.slots.size
+            size = 2 * work.slots.shape[0]
             if size > tables.shape[1]:
                 break
             larger = tables[1, :size] if work.counts[TABLE] == 0 else tables[0, :size]

@@ -34,10 +34,9 @@ def first_node(deal, record):
 def begin(deal, work):
     """Put the first node on the stack; ``slots`` must be all zeros. Returns WON or BUDGET."""
     visible, locked, nexts, stock, code, _ = first_node(deal, work.record)
-    where = U0
+    where, wastes = U0, U1
     if deal.numbers[ORDERED] != 0:
-        where, part = locate(deal, code, deal.numbers[FIRST], 0)
-        code += part
+        where, wastes, _ = locate(deal, code, np.uint64(deal.numbers[FIRST]))
     b = work.stack[0]
     b[VISIBLE], b[LOCKED], b[NEXTS], b[STOCK], b[CODE], b[WHERE] = visible, locked, nexts, stock, code, where
     b[MARK] = U0
@@ -45,7 +44,7 @@ def begin(deal, work):
     work.counts[HEIGHT] = work.counts[STORED] = 1
     if is_won(deal, locked, stock):
         return WON
-    insert(work.slots, code)
+    insert(work.slots, code, wastes, U0)
     return BUDGET
 
 
@@ -66,7 +65,7 @@ def search(deal, work, budget):
             return STACK_FULL
         stack[node, MARK] = U1
         counts[NODES] += 1
-        status = expand(deal, work, node, U0)
+        status = expand(deal, work, node, U0, U0)
         if status < 0:
             stack[node, MARK] = U2
             return -status
@@ -89,7 +88,7 @@ def path(deal, work):
         if here < 0:
             _, _, _, _, _, more = first_node(deal, record)
         else:
-            more = expand(deal, work, here, work.stack[node, CODE])
+            more = expand(deal, work, here, work.stack[node, CODE], work.stack[node, WHERE])
         actions[n : n + more] = record[:more]
         n += more
         here = node

@@ -14,8 +14,8 @@ every face-down card is a layer.
 
 Words of a state: ``visible``, ``locked`` and ``stock`` (sets of cards; the stock's with those in the waste),
 ``nexts`` (for each suit the card that its foundation takes next; bit 52 + suit when full), and ``code``, a number that
-no two states of a deal share: mixed radix over the stock's cards, layers left in each column, foundations, and, where
-it matters, how far the stock has been drawn and in which pass.
+no two states of a deal share, but for how far the stock has been drawn: mixed radix over the stock's cards, layers
+left in each column, foundations, and, where it matters, the pass.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ HOME, RETURN, STOCK_HOME, STOCK_PLACE, SHIFT = range(5)
 MASK_UNDER, LOCK_UNDER, LAYER, STOCK_BIT = range(4)
 
 # ``numbers``: what does not change in a search.
-ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, POSITION_RADIX, PASS_RADIX, PRUNE, NUMBERS = range(10)
+ORDERED, RETURNS, DRAW, STOCK_SIZE, LAST_PASS, FIRST, PASS_RADIX, PRUNE, NUMBERS = range(9)
 
 # ``numbers[PRUNE]``: which of the rules of docs/klondike-proof.md are in use.
 PRUNE_SAFE, PRUNE_CHAINS, PRUNE_USEFUL = 1, 2, 4
@@ -62,9 +62,9 @@ class Deal(NamedTuple):
         table: uint64[52, 4], see above.
         suits: uint64[4], what a card going home adds to the code.
         order: int64[52], the stock's cards in the order in which they are drawn, waste first; -1 after the last.
-        numbers: int64[9]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
+        numbers: int64[8]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
             stock and waste; passes that may yet be begun, -1 for any number; order number of the first card not in the
-            waste; radices of position and pass in the code; which pruning rules are in use.
+            waste; the pass's radix in the code; which pruning rules are in use.
         words: uint64[6], see above.
     """
 
@@ -149,8 +149,6 @@ def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> Deal:
     if not is_free(position, rules):
         numbers[ORDERED] = 1
         numbers[FIRST] = len(position.waste)
-        numbers[POSITION_RADIX] = radix
-        radix *= len(drawn) + 1
         if rules.passes is not None and rules.passes - position.passes < len(drawn):
             numbers[LAST_PASS] = rules.passes - position.passes
             numbers[PASS_RADIX] = radix
