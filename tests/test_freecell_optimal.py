@@ -97,7 +97,7 @@ def check_late_positions(metric: str, returns: bool, number: int, left: int, see
         least = fewest(position, rules, metric)
         if least == TOO_MANY or (least == LOST and lost > won // 4):
             continue
-        check_minimum(position, rules, metric, least, safe=rng.random() < 0.7)
+        check_minimum(position, rules, metric, least, safe=rng.random() < 0.7, room=rng.random() < 0.7)
         won += least != LOST
         lost += least == LOST
     return lost

@@ -45,6 +45,7 @@ class Clauses(NamedTuple):
         masks: uint64[LEVELS, m]: clauses still to be hit, as sets of runs (a run is its deepest card), by level.
         levels: int64[LEVELS, 2] and words: uint64[LEVELS, 2]: of each level how many clauses are left, how many runs
             may still be taken; the runs taken, the one to be tried without.
+        held: uint64[KEPT]: clauses kept by ``hold``.
     """
 
     pairs: np.ndarray
@@ -52,6 +53,7 @@ class Clauses(NamedTuple):
     masks: np.ndarray
     levels: np.ndarray
     words: np.ndarray
+    held: np.ndarray
 
 
 KEPT = 192
@@ -65,6 +67,7 @@ def clauses() -> Clauses:
         np.zeros((LEVELS, 2 * KEPT), np.uint64),
         np.zeros((LEVELS, 2), np.int64),
         np.zeros((LEVELS, 2), np.uint64),
+        np.zeros(KEPT, np.uint64),
     )
 
 
@@ -152,7 +155,10 @@ def packing(board, heights, nexts, most):
 
 @jit
 def _holding(board, clauses):
-    """Write the clauses that hold to the first level, short ones first. Returns how many."""
+    """Write the clauses that hold to the first level, short ones first, without those that others imply.
+
+    Returns how many, and the runs that are clauses of their own, which are not written.
+    """
     pairs, counts, masks = clauses.pairs, clauses.counts, clauses.masks
     cards, start, column, depth = board.cards, board.start, board.column, board.depth
     found = 0
@@ -171,13 +177,22 @@ def _holding(board, clauses):
         if mask:
             masks[1, found] = mask
             found += 1
+    forced = U0
+    for i in range(found):
+        if masks[1, i] & (masks[1, i] - U1) == U0:
+            forced |= masks[1, i]
     n = 0
-    for size in range(1, 5):
+    for size in range(2, 5):
         for i in range(found):
-            if popcount(masks[1, i]) == size:
-                masks[0, n] = masks[1, i]
-                n += 1
-    return n
+            mask = masks[1, i]
+            if mask & forced == U0 and popcount(mask) == size:
+                new = True
+                for j in range(n):
+                    new &= masks[0, j] & ~mask != U0
+                if new:
+                    masks[0, n] = mask
+                    n += 1
+    return n, forced
 
 
 @jit
@@ -189,7 +204,7 @@ def _hitting_set(count, most, clauses):
     level = 0
     while level >= 0:
         count, most = levels[level, 0], levels[level, 1]
-        if count == 0:
+        if count == 0 and most >= 0:
             return True, words[level, 0]
         # disjoint clauses need a run each
         used = U0
@@ -217,7 +232,7 @@ def _hitting_set(count, most, clauses):
                 masks[level, i] &= ~run
             continue
         run = shortest & (~shortest + U1)
-        words[level, 1] = run
+        words[level, 1] = run if size > 1 else U0
         left = 0
         for i in range(count):
             if masks[level, i] & run == U0:
@@ -227,6 +242,26 @@ def _hitting_set(count, most, clauses):
         levels[level + 1, 0], levels[level + 1, 1] = left, most - 1
         level += 1
     return False, U0
+
+
+@jit
+def can_hit(run, count, most, clauses):
+    """Can the ``count`` clauses kept be hit by at most ``most`` runs besides this one?"""
+    left = 0
+    for i in range(count):
+        if clauses.held[i] & run == U0:
+            clauses.masks[0, left] = clauses.held[i]
+            left += 1
+    hit, _ = _hitting_set(left, most, clauses)
+    return hit
+
+
+@jit
+def hold(board, clauses):
+    """Keep the clauses that hold, for ``can_hit``. Returns how many, and the runs that are clauses of their own."""
+    count, forced = _holding(board, clauses)
+    clauses.held[:count] = clauses.masks[0, :count]
+    return count, forced
 
 
 @jit
@@ -270,10 +305,11 @@ def within(board, heights, nexts, most, clauses):
     """Can the relaxed game be won by setting aside at most ``most`` cards or runs? (True, too, should it take more
     clauses than are kept to tell: the bound may be too low, but never too high.)"""
     for _ in range(KEPT):
-        hit, runs = _hitting_set(_holding(board, clauses), most, clauses)
+        count, forced = _holding(board, clauses)
+        hit, runs = _hitting_set(count, most - popcount(forced), clauses)
         if not hit:
             return False
-        if _play(board, heights, nexts, runs, clauses):
+        if _play(board, heights, nexts, runs | forced, clauses):
             return True
     return True
 

@@ -27,6 +27,7 @@ from itertools import pairwise
 import numpy as np
 
 from cardems_solver.kernels import freecell
+from cardems_solver.kernels.bits import popcount
 from cardems_solver.kernels.freecell_beam import LEVELS, beam
 from cardems_solver.kernels.freecell_board import AWAY, FULL, empty_board, home_count, spread
 from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
@@ -45,6 +46,7 @@ from cardems_solver.kernels.freecell_moves import (
     settle,
     unmake,
 )
+from cardems_solver.kernels.freecell_room import can_win_room
 from cardems_solver.kernels.freecell_state import COLUMNS, destination, moved, start
 from cardems_solver.kernels.freecell_store import find, path, put, rehash, words_of
 from cardems_solver.kernels.jit import entry, jit
@@ -58,8 +60,11 @@ STORED, LAYER, AT, AGAIN, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(9)
 PAUSED, CROWDED, PROVED, SHORTER, TOO_LONG = range(5)
 FIRST = 100_000
 """So many positions the search for any solution may store, before the search for the shortest begins."""
-WIDTHS = 30, 300, 2000
-"""Of the beam searches."""
+WIDTHS = 30, 300, 3000
+"""Of the beam searches before the search for the shortest."""
+WIDER = (100_000, 10_000), (500_000, 40_000)
+"""Once that many positions are stored, a beam search of that width: every position above the minimum that is not stored
+saves more."""
 NONE = 255
 """As a length: no solution known. Longer ones cannot be told (lengths are bytes)."""
 
@@ -104,12 +109,14 @@ def _search(
 ):
     """Expand up to ``budget`` positions.
 
-    game: int64[4]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
+    game: int64[5]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
+    is room looked after (``freecell_room``)?
     dive: uint32[m], the stack of the newest. counts: int64[9]. Returns one of the constants above.
     """
-    cells, returns, runs, safe = game[0], game[1], game[2], game[3]
+    cells, returns, runs, safe, room = game[0], game[1], game[2], game[3], game[4]
     stored, layer, at, stacked = counts[STORED], counts[LAYER], counts[AT], counts[STACKED]
     status = PAUSED
+    may = np.zeros(2, np.uint64)
     while budget > 0 and status == PAUSED and stop[0] == 0:
         if stored + MAX_ROWS > words.shape[0] or (stored + MAX_ROWS) * 4 > slots.size * 3:
             status = CROWDED
@@ -167,6 +174,10 @@ def _search(
             if fits:
                 aside = _aside_after(board, heights0, nexts0, aside0, row, heights1, nexts1, most, gains, clauses)
                 fits = aside <= most
+                if room and fits and most - aside < 2 and nexts != FULL and popcount(a & b) == COLUMNS:
+                    in_cells = c & ~a
+                    free = cells - popcount(in_cells)
+                    fits = can_win_room(board, heights, nexts, in_cells, free, aside, most - aside, may, clauses)
                 later |= not fits
             else:
                 later |= most < 0 or most < aside0 - 1
@@ -182,14 +193,14 @@ def _search(
             put(words, known, a, b, c, n)
             made[known] = made1
             asides[known] = aside
-            waiting[known] = total + aside
+            waiting[known] = layer
             if nexts == FULL:
                 counts[BEST] = made1
                 counts[GOAL] = known
                 status = SHORTER
                 if made1 == layer:
                     status = PROVED
-            elif total + aside == layer and stacked < dive.size:
+            elif stacked < dive.size:
                 dive[stacked] = known
                 stacked += 1
         if later and layer + 1 < counts[BEST]:
@@ -246,10 +257,12 @@ def below(position: Position) -> np.ndarray:
 class Search:
     """The arrays of one search, grown as it goes on."""
 
-    def __init__(self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True) -> None:
+    def __init__(
+        self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True, room: bool = True
+    ) -> None:
         self.origin, self.limits = position, limits
         runs = int(metric == "moves")
-        self.game = np.array([rules.cells, rules.foundation_return, runs, safe], np.int64)
+        self.game = np.array([rules.cells, rules.foundation_return, runs, safe, room], np.int64)
         self.under = below(position)
         self.board = empty_board()
         self.clauses = new_clauses()
@@ -328,12 +341,14 @@ class Search:
         return True
 
 
-def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True) -> Outcome:
+def minimum(
+    position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True, room: bool = True
+) -> Outcome:
     """The shortest solution in a metric (``moves`` or ``cards``), or proved bounds when a limit ends the search.
 
-    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``.
+    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``, ``room`` False the one of ``freecell_room``.
     """
-    search = Search(position, rules, metric, limits, safe)
+    search = Search(position, rules, metric, limits, safe, room)
     counts = search.counts
     steps: list[Step] | None = None
 
@@ -347,6 +362,12 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
         counts[BEST] = len(steps)
         report(steps=steps, length=len(steps))
 
+    def widen(width: int) -> None:
+        if counts[BEST] > counts[LAYER] and search.affords(width):
+            better = search.beam(width)
+            if better is not None:
+                improved(better)
+
     if position.won:
         improved([])
     first = freecell.decide(position, rules, replace(limits, states=min(limits.states or FIRST, FIRST)))
@@ -356,11 +377,9 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
     if first.verdict == SOLVABLE and metric == "moves" and len(first.steps) < NONE:
         improved(first.steps)
     for width in WIDTHS:
-        if counts[BEST] > counts[LAYER] and search.affords(width):
-            better = search.beam(width)
-            if better is not None:
-                improved(better)
+        widen(width)
 
+    wider = list(WIDER)
     status, reason = (PROVED if counts[BEST] <= counts[LAYER] else PAUSED), None
     budget = 200
     while status not in (PROVED, TOO_LONG) and reason is None:
@@ -374,6 +393,10 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
         elif status not in (PROVED, TOO_LONG):
             reason = limits.exceeded(int(counts[STORED]))
             report()
+            if reason is None and wider and counts[STORED] > wider[0][0]:
+                widen(wider.pop(0)[1])
+                if counts[BEST] <= counts[LAYER]:
+                    status = PROVED
     solved, proved = steps is not None, status == PROVED
     return Outcome(
         verdict=SOLVABLE if solved else UNSOLVABLE if proved else UNDECIDED,
