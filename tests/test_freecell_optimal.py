@@ -26,7 +26,7 @@ from cardems_solver.kernels.freecell_bounds import (
     set_aside,
     shortest_cycle,
 )
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import jit, jit_making
 from cardems_solver.kernels.table import find
 from cardems_solver.limits import MEMORY, STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
@@ -37,7 +37,7 @@ from tests import naive
 TOO_MANY, LOST = -2, -1
 
 
-@jit
+@jit_making
 def _breadth_first(a, b, c, layout, cells, returns, runs, words, depths, slots):
     """The distance to the won position, LOST or TOO_MANY."""
     moves = np.zeros(state.MAX_MOVES, np.uint16)
@@ -162,7 +162,7 @@ def test_won_position():
     assert (outcome.steps, outcome.lower_bound, outcome.optimal) == ([], 0, True)
 
 
-@jit
+@jit_making
 def _bounds_along(a, b, c, layout, under, cells, returns, runs, choices, board, room):
     """Is, along a walk and for every successor, the bound at most one more or less, and the quick bound no higher?"""
     moves = np.zeros(state.MAX_MOVES, np.uint16)

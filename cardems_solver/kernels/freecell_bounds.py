@@ -260,7 +260,8 @@ def can_hit(run, count, most, clauses):
 def hold(board, clauses):
     """Keep the clauses that hold, for ``can_hit``. Returns how many, and the runs that are clauses of their own."""
     count, forced = _holding(board, clauses)
-    clauses.held[:count] = clauses.masks[0, :count]
+    for i in range(count):
+        clauses.held[i] = clauses.masks[0, i]
     return count, forced
 
 

@@ -105,7 +105,7 @@ def _aside_after(board, heights0, nexts0, aside0, row, heights, nexts, most, gai
 
 @entry
 def _search(
-    words, waiting, made, asides, slots, counts, board, rows, gains, sent, clauses, dive, under, game, budget, stop
+    words, waiting, made, asides, slots, counts, board, rows, gains, may, sent, clauses, dive, under, game, budget, stop
 ):
     """Expand up to ``budget`` positions.
 
@@ -116,7 +116,6 @@ def _search(
     cells, returns, runs, safe, room = game[0], game[1], game[2], game[3], game[4]
     stored, layer, at, stacked = counts[STORED], counts[LAYER], counts[AT], counts[STACKED]
     status = PAUSED
-    may = np.zeros(2, np.uint64)
     while budget > 0 and status == PAUSED and stop[0] == 0:
         if stored + MAX_ROWS > words.shape[0] or (stored + MAX_ROWS) * 4 > slots.size * 3:
             status = CROWDED
@@ -268,6 +267,7 @@ class Search:
         self.clauses = new_clauses()
         self.rows = np.zeros((MAX_ROWS, 4), np.int64)
         self.gains = np.zeros(8, np.int64)
+        self.may = np.zeros(2, np.uint64)
         self.sent = np.zeros(52, np.int64)
         self.dive = np.zeros(1 << 12, np.uint32)
         self.words = np.zeros((2048, 3), np.uint64)
@@ -293,7 +293,7 @@ class Search:
 
     def advance(self, budget: int) -> int:
         arrays = self.words, self.waiting, self.made, self.asides, self.slots, self.counts
-        room = self.board, self.rows, self.gains, self.sent, self.clauses, self.dive
+        room = self.board, self.rows, self.gains, self.may, self.sent, self.clauses, self.dive
         return _search(*arrays, *room, self.under, self.game, budget, self.limits.stop)
 
     def affords(self, width: int) -> bool:
