@@ -57,9 +57,9 @@ LOST, WON, BUDGET, TABLE_FULL, STACK_FULL, CHAIN_FULL, CUT = range(7)
 # A node on the stack: the words of its state, then where the stock stands, and two that belong to the search.
 WHERE, PROMISE, MARK, NODE_SIZE = 5, 6, 7, 8
 
-# A frame, a link of the chain that is being followed: the words of the state after it, what is possible there, what is
-# still to be tried of it, both by kind of action, and the link itself.
-POSSIBLE, TO_DO, LINK, FRAME_SIZE = 5, 10, 15, 16
+# A frame, a link of the chain that is being followed: the words of the state after it; by kind of action what is
+# possible there, what is still to be tried of it as a link and what as an event; and the link itself.
+POSSIBLE, TO_DO, EVENTS, LINK, FRAME_SIZE = 5, 10, 15, 20, 21
 KINDS = 5
 
 # ``counts``: nodes stored, nodes expanded, links followed, height of the stack, and which of two tables is in use.
@@ -74,7 +74,7 @@ class Work(NamedTuple):
         slots: uint64[2^k, 1 or 2], codes of the nodes met, in open addressing; 0 where free. Where the order of the
             stock matters, with the set of the sizes of waste with which each was met.
         counts: int64[5].
-        frames: uint64[m, 16], the chain being followed.
+        frames: uint64[m, 21], the chain being followed.
         met: uint64[2^k + 1, 3], the links followed from the node being expanded; see ``meet``.
         accessible: uint64[52], see ``klondike_stock.access``.
         record: int64[4096], actions.
@@ -172,117 +172,145 @@ def arrange(stack, start, end):
 
 
 @jit
-def expand(deal, work, node, wanted, wanted_where):
-    """Follow all chains from stack[node]; push the new nodes they end in. With ``wanted`` not 0, instead stop at the
-    event that leads to the node of that code and that place in the stock, leave the actions in ``record``, and return
-    how many they are."""
+def leaves_debt(action, visible, back, placed):
+    """Could what this link gives be one of two things that a later action needs, the other coming from elsewhere?
+
+    visible: in the tableau after it; back: at home, but may return; placed: those visible that lay in the stock when
+    the chain began.
+    """
+    kind = action >> 6
+    b = bit(action & 63)
+    if kind in (HOME, STOCK_HOME) and visible & (b << U4):
+        return True  # its successor may be bared elsewhere
+    if kind == RETURN and back & (b >> U4):
+        return True  # the one below it may find its slot elsewhere
+    # A card out of the stock on which this gives a place may come next elsewhere.
+    if kind == HOME:
+        return hosts_of(b) & placed != U0
+    if kind == RETURN:
+        return both(b) & placed != U0
+    return kind == STOCK_PLACE and (both(b) ^ b) & placed != U0
+
+
+@jit
+def drop_useless(f, ordered, bare, slots, back, playable, placed, foot):
+    """Take out of what is to be tried in frame f (modified in place) what the next link could not need."""
+    visible, nexts, stock = f[VISIBLE], f[NEXTS], f[STOCK]
+    takers = f[LOCKED] | back & (nexts >> U4)
+    leaving = visible & nexts
+    if ordered:
+        takers |= playable
+        laid = useful(bare, takers, U0, leaving, U0)
+    else:
+        laid = useful(bare, takers, stock, leaving, placed)
+        takers |= stock & laid
+        f[TO_DO + STOCK_HOME] &= ((visible | stock) >> U4) | (laid & slots)
+        f[TO_DO + STOCK_PLACE] &= laid
+    f[TO_DO + RETURN] &= laid | back << U4
+    room_for = (both(takers) | guests_of(leaving)) & ~slots | guests_of(placed)
+    f[TO_DO + HOME] &= ((visible | stock) >> U4) | room_for | foot | KINGS
+    if slots & KINGS or not KINGS & takers:
+        f[TO_DO + SHIFT] = U0  # nobody needs the empty column
+
+
+@jit
+def look(deal, met, frames, depth, action, playable):
+    """Note in frames[depth], which holds the state after a link, what is possible there and what of it to try.
+
+    Returns whether the link leaves a debt outside the node's class: then nothing is to be tried, for the state becomes
+    a node. playable: the stock cards that can be played in the node's state.
+    """
     ordered = deal.numbers[ORDERED] != 0
     returns = deal.numbers[RETURNS] != 0
-    chained = deal.numbers[PRUNE] & PRUNE_CHAINS != 0
-    choosy = deal.numbers[PRUNE] & PRUNE_USEFUL != 0
+    f = frames[depth]
+    visible, locked, nexts, stock = f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK]
+    bare, slots = room(visible, locked)
+    back = unsettled(deal, nexts) if returns else U0
+    home = visible & bare & nexts
+    return_ = back & (nexts >> U4) & slots
+    stock_home = playable & stock & nexts
+    place = playable & stock & slots
+    shift = locked & slots
+    f[POSSIBLE + HOME], f[POSSIBLE + RETURN], f[POSSIBLE + SHIFT] = home, return_, shift
+    f[POSSIBLE + STOCK_HOME], f[POSSIBLE + STOCK_PLACE] = stock_home, place
+    f[LINK] = np.uint64(action)
+    for kind in range(KINDS):
+        f[TO_DO + kind] = f[EVENTS + kind] = U0
+    placed = visible & frames[0, STOCK]
+    if depth > 0:
+        # What follows must need this link, unless it leaves a debt.
+        is_open = False
+        chained = deal.numbers[PRUNE] & PRUNE_CHAINS != 0
+        if not chained or leaves_debt(action, visible, back, placed):
+            if stock != frames[0, STOCK] or locked != frames[0, LOCKED]:
+                return True
+            is_open = meet(met, f[CODE], U1)
+        if not is_open:
+            g = frames[depth - 1]
+            home &= ~g[POSSIBLE + HOME]
+            return_ &= ~g[POSSIBLE + RETURN]
+            stock_home &= ~g[POSSIBLE + STOCK_HOME]
+            place &= ~g[POSSIBLE + STOCK_PLACE]
+            shift &= ~g[POSSIBLE + SHIFT]
     foot = deal.words[FOOT]
+    if returns:  # going home and coming back does the same
+        place &= ~stock_home
+        shift &= ~home | foot
+    inner = ~locked | foot  # those that leave no layer behind
+    f[EVENTS + HOME], f[EVENTS + SHIFT] = home & ~inner, shift & ~inner
+    f[TO_DO + HOME], f[TO_DO + RETURN], f[TO_DO + SHIFT] = home & inner, return_, shift & foot
+    stock_plays = EVENTS if ordered else TO_DO
+    f[stock_plays + STOCK_HOME], f[stock_plays + STOCK_PLACE] = stock_home, place
+    if deal.numbers[PRUNE] & PRUNE_USEFUL:
+        drop_useless(f, ordered, bare, slots, back, playable, placed, foot)
+    return False
+
+
+@jit
+def push(deal, work, place, visible, locked, nexts, stock, code, where):
+    """Put a new node on the stack at a place. Returns WON, what is full now, or BUDGET."""
+    work.counts[STORED] += 1
+    b = work.stack[place]
+    b[VISIBLE], b[LOCKED], b[NEXTS], b[STOCK], b[CODE], b[WHERE] = visible, locked, nexts, stock, code, where
+    b[PROMISE], b[MARK] = promise(visible, nexts, stock), U0
+    if is_won(deal, locked, stock):
+        return WON
+    if place + 1 == work.stack.shape[0]:
+        return STACK_FULL
+    if 4 * work.counts[STORED] > 3 * work.slots.shape[0]:
+        return TABLE_FULL
+    return BUDGET
+
+
+@jit
+def expand(deal, work, node, wanted, wanted_where):
+    """Follow all chains from stack[node]; push the new nodes they end in. Returns LOST, WON, or -1 times what is full.
+
+    With ``wanted`` not 0, instead stop at the event that leads to the node of that code and that place in the stock,
+    leave the actions in ``record``, and return how many they are.
+    """
+    ordered = deal.numbers[ORDERED] != 0
     stack, counts, frames, record = work.stack, work.counts, work.frames, work.record
-    visible, locked, nexts = stack[node, VISIBLE], stack[node, LOCKED], stack[node, NEXTS]
-    stock, code = stack[node, STOCK], stack[node, CODE]
     where = stack[node, WHERE]
-    stock_before, locked_before = stock, locked
-    playable = stock
+    playable = stack[node, STOCK]
     if ordered:
-        playable = access(deal, code, where, work.accessible)
+        playable = access(deal, stack[node, CODE], where, work.accessible)
     forget(work.met)
+    for i in range(CODE + 1):
+        frames[0, i] = stack[node, i]
     end = counts[HEIGHT]
-    depth = -1
+    depth = 0
     action = -1
     while True:
-        # A new link; the state after it is in the local variables.
-        depth += 1
-        if depth == frames.shape[0] or 2 * work.met[0, 0] + 4 > work.met.shape[0]:
-            counts[HEIGHT] = end
-            return -CHAIN_FULL
+        # A new link; the state after it is in its frame.
         counts[LINKS] += 1
-        bare, slots = room(visible, locked)
-        home = visible & bare & nexts
-        back = unsettled(deal, nexts) if returns else U0
-        return_ = back & (nexts >> U4) & slots
-        stock_home = playable & stock & nexts
-        place = playable & stock & slots
-        shift = locked & slots
         f = frames[depth]
-        f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE] = visible, locked, nexts, stock, code
-        f[POSSIBLE + HOME], f[POSSIBLE + RETURN], f[POSSIBLE + SHIFT] = home, return_, shift
-        f[POSSIBLE + STOCK_HOME], f[POSSIBLE + STOCK_PLACE] = stock_home, place
-        f[LINK] = np.uint64(action)
-
-        # What follows must need this link, unless it leaves a debt.
-        owed = False
-        is_open = depth == 0
-        if depth > 0:
-            g = frames[depth - 1]
-            kind = action >> 6
-            b = bit(action & 63)
-            if kind in (HOME, STOCK_HOME):  # its successor may be bared elsewhere
-                owed = visible & (b << U4) != U0
-            elif kind == RETURN:  # the one below it may find its slot elsewhere
-                owed = back & (b >> U4) != U0
-            if not owed:  # one out of the stock, bared by this, may come next elsewhere
-                hosts = both(b) if kind in (RETURN, STOCK_PLACE) else hosts_of(b) if kind == HOME else U0
-                if kind == STOCK_PLACE:
-                    hosts ^= b
-                owed = hosts & visible & stock_before != U0
-            owed |= not chained
-            if owed and stock == stock_before and locked == locked_before:
-                is_open = meet(work.met, code, U1)
-                owed = False
-            if not is_open:
-                home &= ~g[POSSIBLE + HOME]
-                return_ &= ~g[POSSIBLE + RETURN]
-                stock_home &= ~g[POSSIBLE + STOCK_HOME]
-                place &= ~g[POSSIBLE + STOCK_PLACE]
-                shift &= ~g[POSSIBLE + SHIFT]
-        if returns:
-            place &= ~stock_home
-            shift &= ~home | foot
-        inner = ~locked | foot
-        home_event, shift_event = home & ~inner, shift & ~inner
-        if owed:  # the new node's chains go on from here
-            home_event = shift_event = stock_home = place = U0
-            f[TO_DO + HOME] = f[TO_DO + RETURN] = f[TO_DO + STOCK_HOME] = f[TO_DO + STOCK_PLACE] = f[TO_DO + SHIFT] = U0
-        else:
-            f[TO_DO + HOME], f[TO_DO + RETURN], f[TO_DO + SHIFT] = home & inner, return_, shift & foot
-            f[TO_DO + STOCK_HOME] = f[TO_DO + STOCK_PLACE] = U0
-            if not ordered:
-                f[TO_DO + STOCK_HOME], f[TO_DO + STOCK_PLACE] = stock_home, place
-            if choosy:
-                takers = locked | back & (nexts >> U4)
-                leaving = visible & nexts
-                placed = visible & stock_before
-                if ordered:
-                    takers |= playable
-                    laid = useful(bare, takers, U0, leaving, U0)
-                else:
-                    laid = useful(bare, takers, stock, leaving, placed)
-                    takers |= stock & laid
-                    f[TO_DO + STOCK_HOME] &= ((visible | stock) >> U4) | (laid & slots)
-                    f[TO_DO + STOCK_PLACE] &= laid
-                f[TO_DO + RETURN] &= laid | back << U4
-                room_for = (both(takers) | guests_of(leaving)) & ~slots | guests_of(placed)
-                f[TO_DO + HOME] &= ((visible | stock) >> U4) | room_for | foot | KINGS
-                if slots & KINGS or not KINGS & takers:
-                    f[TO_DO + SHIFT] = U0  # nobody needs the empty column
-
+        owed = look(deal, work.met, frames, depth, action, playable)
         for kind in range(-1, KINDS):
             if kind == -1:
                 events = U1 if owed else U0
-            elif kind == HOME:
-                events = home_event
-            elif kind == SHIFT:
-                events = shift_event
-            elif kind == RETURN or not ordered:
-                events = U0
-            elif kind == STOCK_HOME:
-                events = stock_home
             else:
-                events = place
+                events = f[EVENTS + kind]
             while events != U0:
                 c = lowest(events)
                 events &= events - U1
@@ -291,40 +319,29 @@ def expand(deal, work, node, wanted, wanted_where):
                     for i in range(1, depth + 1):
                         record[n] = frames[i, LINK]
                         n += 1
-                v, d, x, s, k = visible, locked, nexts, stock, code
+                v, d, x, s, k = f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE]
                 if kind >= 0:
                     v, d, x, s, k = act(deal, kind, c, v, d, x, s, k)
                     record[n] = kind << 6 | c
                     n += 1
                 v, d, x, s, k, n = settle(deal, v, d, x, s, k, record, n)
-                place_, wastes, better = where, U1, U1
+                there, wastes, better = where, U1, U1
                 if ordered:
                     if kind in (STOCK_HOME, STOCK_PLACE):
-                        place_ = work.accessible[c]
-                    place_, wastes, better = locate(deal, k, place_)
-                    k += turns_apart(deal, where, place_)
+                        there = work.accessible[c]
+                    there, wastes, better = locate(deal, k, there)
+                    k += turns_apart(deal, where, there)
                 if wanted != U0:
-                    if k == wanted and place_ == wanted_where:
+                    if k == wanted and there == wanted_where:
                         return n
-                    continue
-                won = is_won(deal, d, s)
-                if won or insert(work.slots, k, wastes, better):
-                    counts[STORED] += 1
-                    b = stack[end]
-                    b[VISIBLE], b[LOCKED], b[NEXTS], b[STOCK], b[CODE], b[WHERE] = v, d, x, s, k, place_
-                    b[PROMISE], b[MARK] = promise(v, x, s), U0
+                elif is_won(deal, d, s) or insert(work.slots, k, wastes, better):
+                    status = push(deal, work, end, v, d, x, s, k, there)
                     end += 1
-                    if won:
+                    if status != BUDGET:
                         counts[HEIGHT] = end
-                        return WON
-                    if end == stack.shape[0]:
-                        counts[HEIGHT] = end
-                        return -STACK_FULL
-                    if 4 * counts[STORED] > 3 * work.slots.shape[0]:
-                        counts[HEIGHT] = end
-                        return -TABLE_FULL
+                        return WON if status == WON else -status
 
-        # The next link: something still to do here or further up.
+        # The next link: something still to try here or further up.
         while True:
             action = -1
             while depth >= 0 and action < 0:
@@ -343,9 +360,13 @@ def expand(deal, work, node, wanted, wanted_where):
             f[TO_DO + action] &= f[TO_DO + action] - U1
             if depth > 0 and action in (HOME, RETURN) and (action ^ 1) << 6 | c == np.int64(f[LINK]):
                 continue  # it only undoes the link before it
-            visible, locked, nexts, stock, code = act(
-                deal, action, c, f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE]
-            )
+            v, d, x, s, k = act(deal, action, c, f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE])
             action = action << 6 | c
-            if meet(work.met, code, np.uint64(action + 2)):
+            if meet(work.met, k, np.uint64(action + 2)):
                 break
+        depth += 1
+        if depth == frames.shape[0] or 2 * work.met[0, 0] + 4 > work.met.shape[0]:
+            counts[HEIGHT] = end
+            return -CHAIN_FULL
+        f = frames[depth]
+        f[VISIBLE], f[LOCKED], f[NEXTS], f[STOCK], f[CODE] = v, d, x, s, k
