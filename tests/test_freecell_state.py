@@ -11,7 +11,7 @@ import pytest
 
 from cardems_solver import cards, deals, reference
 from cardems_solver.kernels import freecell_state as state
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import jit, jit_making
 from cardems_solver.position import EMPTY, Position
 from cardems_solver.rules import Rules, preset
 from tests import naive
@@ -129,7 +129,7 @@ def test_kernels_return_no_floats():
             assert "float" not in str(overload.signature.return_type)
 
 
-@jit
+@jit_making
 def _neighbours(words, layout, cells, returns, out):
     """All successors of many positions, uint64[m, 3] to uint64[n, 3]."""
     moves = np.empty(state.MAX_MOVES, np.uint16)
