@@ -27,6 +27,7 @@ from cardems_solver.results import (
     CUT_SHORT,
     MISSING,
     OPEN,
+    PAY_OPEN,
     PROVED_UNSOLVABLE,
     SOLVED,
     UNPROVED,
@@ -76,6 +77,9 @@ class Running(NamedTuple):
 # --- Counting -------------------------------------------------------------------------------------------------------
 
 
+_VERDICTS = {SOLVED: SOLVABLE, UNPROVED: SOLVABLE, PROVED_UNSOLVABLE: UNSOLVABLE, PAY_OPEN: UNSOLVABLE}
+
+
 @dataclass
 class Tally:
     """The results so far, of this run and of those that it goes on with."""
@@ -89,9 +93,9 @@ class Tally:
     @classmethod
     def of(cls, known: Known) -> Tally:
         tally = cls()
-        numbers = np.bincount(known.states, minlength=6)
+        numbers = np.bincount(known.states, minlength=7)
         tally.counts[SOLVABLE] = int(numbers[SOLVED] + numbers[UNPROVED])
-        tally.counts[UNSOLVABLE] = int(numbers[PROVED_UNSOLVABLE])
+        tally.counts[UNSOLVABLE] = int(numbers[PROVED_UNSOLVABLE] + numbers[PAY_OPEN])
         tally.counts[UNDECIDED] = int(numbers[OPEN] + numbers[CUT_SHORT])
         lengths = known.lengths[known.lengths >= 0]
         tally.lengths, tally.total_length = len(lengths), int(lengths.sum())
@@ -112,8 +116,7 @@ class Tally:
     def remove(self, state: int, length: int) -> None:
         """Take out a result that another one replaces (never one that is proved)."""
         if state != MISSING:
-            verdict = {SOLVED: SOLVABLE, UNPROVED: SOLVABLE, PROVED_UNSOLVABLE: UNSOLVABLE}.get(state, UNDECIDED)
-            self.counts[verdict] -= 1
+            self.counts[_VERDICTS.get(state, UNDECIDED)] -= 1
         if length >= 0:
             self.lengths -= 1
             self.total_length -= length

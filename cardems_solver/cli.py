@@ -347,12 +347,14 @@ def _print_result(result: Any, name: str, tokens: list[str] | None, notation: st
         facts.append(f"at least {result.lower_bound} {result.metric}")
     if result.score is not None:
         facts.append(f"score {result.score}")
-    if result.reason is not None:
-        facts.append(f"ended by the {result.reason}" if result.reason != "interrupted" else "interrupted")
     if result.verdict == "unsolvable":
         facts.append("proved")
-    if result.most_home is not None and result.verdict == "unsolvable":
-        facts.append(f"at most {result.most_home} cards home, which pays {5 * result.most_home}")
+        if result.most_home is not None:
+            facts.append(f"at most {result.most_home} cards home, which pays {5 * result.most_home}")
+        elif result.reason is not None:
+            facts.append("how many cards can be brought home is not known")
+    if result.reason is not None:
+        facts.append(f"ended by the {result.reason}" if result.reason != "interrupted" else "interrupted")
     facts.append(f"{result.expanded:,} positions in {_duration(result.seconds)}")
     click.echo(", ".join(facts))
     if tokens is None:

@@ -24,7 +24,8 @@ class Outcome(NamedTuple):
 
     Attributes:
         verdict: SOLVABLE, UNSOLVABLE (proved) or UNDECIDED.
-        reason: for UNDECIDED, or a minimum not proved: the limit that ended the search (see ``limits``).
+        reason: for UNDECIDED, or a minimum or Canfield's ``most_home`` not proved: the limit that ended the search (see
+            ``limits``).
         steps: for SOLVABLE, the solution.
         expanded: positions expanded.
         generated: positions generated.

@@ -314,9 +314,10 @@ def _write_parquet(journal: Path, path: Path) -> None:
 
 # --- What is known of a batch that goes on --------------------------------------------------------------------------
 
-MISSING, SOLVED, PROVED_UNSOLVABLE, OPEN, UNPROVED, CUT_SHORT = range(6)
+MISSING, SOLVED, PROVED_UNSOLVABLE, OPEN, UNPROVED, CUT_SHORT, PAY_OPEN = range(7)
 """States of a deal: OPEN is undecided, UNPROVED solvable but not proved shortest where that was asked, CUT_SHORT
-undecided because the batch was ended, to be done again in any case."""
+undecided because the batch was ended, to be done again in any case, PAY_OPEN unsolvable, but a limit kept Canfield's
+search from proving how many cards can be brought home."""
 
 
 def state_of(row: Row, optimal: bool) -> int:
@@ -324,7 +325,7 @@ def state_of(row: Row, optimal: bool) -> int:
     if row.verdict == SOLVABLE:
         return UNPROVED if optimal and not row.optimal else SOLVED
     if row.verdict == UNSOLVABLE:
-        return PROVED_UNSOLVABLE
+        return PROVED_UNSOLVABLE if row.reason is None else PAY_OPEN
     return CUT_SHORT if row.reason == "interrupted" else OPEN
 
 
@@ -360,7 +361,7 @@ class Known:
         but for those marked in ``fresh``."""
         done = (self.states != MISSING) & (self.states != CUT_SHORT)
         if retry:
-            again = (self.states == OPEN) | (self.states == UNPROVED)
+            again = np.isin(self.states, (OPEN, UNPROVED, PAY_OPEN))
             if fresh is not None:
                 again &= fresh == 0
             done &= ~again

@@ -1,14 +1,17 @@
 """Canfield's kernels held against the reference: positions, verdicts, solutions, the most cards that can go home."""
 
 import csv
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from cardems_solver import cards, deals, reference
+from cardems_solver.cli import main
 from cardems_solver.expand import expand
 from cardems_solver.kernels import canfield, canfield_moves, canfield_state, checker, dealing
 from cardems_solver.kernels.canfield_state import PRUNE_ALL
@@ -16,6 +19,7 @@ from cardems_solver.kernels.jit import entry
 from cardems_solver.limits import STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
 from cardems_solver.position import DRAW, WASTE, Position
+from cardems_solver.results import Row, read_results
 from cardems_solver.rules import PRESETS, Rules
 from tests import naive
 
@@ -121,7 +125,7 @@ def test_positions_are_those_of_the_reference(rules):
     while compared < 6:
         position = late_position(rules, rng)
         try:
-            expected = naive.reachable(position, rules, 500)
+            expected = naive.reachable(position, rules, 200)
         except naive.TooMany:
             continue
         compared += 1
@@ -202,7 +206,7 @@ def check_late_positions(rules: Rules, seed: int, number: int, most: int) -> Non
 
 
 def test_late_positions(rules):
-    check_late_positions(rules, 1, 15, 500)
+    check_late_positions(rules, 1, 15, 200)
 
 
 @pytest.mark.slow
@@ -288,12 +292,32 @@ def test_easier_games_end_long_searches_sooner(monkeypatch):
             assert expand(position, rules, helped.steps)[1].won
 
 
-def test_a_verdict_may_be_known_before_the_most_cards_home(monkeypatch):
+def test_a_verdict_may_be_known_before_the_most_cards_home(monkeypatch, tmp_path):
+    """A lost deal whose pay a limit leaves open: ``solve`` says so, ``batch`` counts it as lost and can retry it, and
+    ``stats`` bounds the pay."""
     monkeypatch.setattr(canfield, "EASIER_FROM", 1000)
     position = deals.deal("solvitaire:284", ANY)
     outcome = canfield.decide(position, ANY, Limits(states=20_000))
-    assert (outcome.verdict, outcome.most_home, outcome.reason) == (UNSOLVABLE, None, None)
+    assert (outcome.verdict, outcome.most_home, outcome.reason) == (UNSOLVABLE, None, STATES)
     assert canfield.decide(position, ANY, Limits()).most_home == 23
+
+    game = ["canfield", "--partial-runs", "--spaces", "any"]
+    done = CliRunner().invoke(main, ["solve", *game, "solvitaire:284", "--max-states", "20000", "--quiet"])
+    assert done.exit_code == 10
+    assert (
+        "unsolvable, proved, how many cards can be brought home is not known, ended by the state-limit" in done.stdout
+    )
+
+    path = str(tmp_path / "x.jsonl")
+    batch = ["batch", *game, "solvitaire:283..284", "--out", path, "--jobs", "1", "--json", "--quiet"]
+    done = CliRunner().invoke(main, [*batch, "--max-states", "20000"])
+    assert json.loads(done.stdout.splitlines()[-1])["unsolvable"] == 1
+    pay = json.loads(CliRunner().invoke(main, ["stats", path, "--json"]).stdout)["pay"]
+    assert (pay["mean"], pay["not_known"]) == (None, 1)
+    done = CliRunner().invoke(main, [*batch, "--retry-undecided"])
+    assert json.loads(done.stdout.splitlines()[-1])["unsolvable"] == 1
+    rows = [found for found in read_results(path) if isinstance(found, Row)]
+    assert {row.deal: row.most_home for row in rows} == {"solvitaire:283": 52, "solvitaire:284": 23}
 
 
 def test_limits():

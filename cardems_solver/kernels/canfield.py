@@ -347,7 +347,7 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
 
     A long search is helped by searches of easier games, which may be exhausted sooner: then there is no solution, and
     the search ends when it has met a position with as many cards home as the easier game allows. Where a limit ends it
-    before that, ``most_home`` is None.
+    before that, the deal is lost all the same, ``most_home`` is None and ``reason`` the limit.
 
     Args:
         position: a deal or any later position.
@@ -401,8 +401,9 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
     elif status == DONE:
         verdict, reason, most_home = UNSOLVABLE, None, main.count(MOST)
     elif most < 52:
-        verdict, reason = UNSOLVABLE, None
+        verdict = UNSOLVABLE
         most_home = most if main.count(MOST) == most else None
+        reason = None if most_home is not None else reason
     else:
         verdict, most_home = UNDECIDED, None
     return Outcome(
@@ -492,20 +493,15 @@ def decide_many(
     out_steps: np.ndarray | None = None,
     out_most_home: np.ndarray | None = None,
 ) -> None:
-    """Decide many deals in one compiled call, each with up to ``max_states`` positions stored.
+    """Decide many deals in one compiled call, as the ``decide_many`` of every game does.
 
     Args:
         decks: uint8[n, 52]: base card, reserve from the bottom, columns, stock (first drawn first).
-        rules: any rules of Canfield.
         max_states: the most positions to store for a deal (rounded up to what one event can lead to).
-        stop: uint8[1]; once it is set, the deals not yet decided stay undecided.
-        out_verdict: int8[n], set to 0 undecided, 1 solvable, 2 unsolvable.
-        out_length: int32[n], the number of steps of each solution.
-        out_expanded, out_generated: int64[n].
-        out_steps: uint8[n, m, 2], the steps of each solution, or None. A row ends at its length: what follows is left
-        as
-            it was. A deal whose solution has more than m steps counts as undecided.
-        out_most_home: int8[n], for each decided deal the most cards that can reach the foundations, or None.
+        out_steps: uint8[n, m, 2]; a row ends at its length, what follows is left as it was. A deal whose solution has
+            more than m steps counts as undecided.
+        out_most_home: int8[n], set for each decided deal to the most cards that can reach the foundations, or None.
+        The others: see ``freecell.decide_many``.
     """
     n = len(decks)
     if out_steps is None:

@@ -30,7 +30,7 @@ from cardems_solver.kernels.canfield_state import (
     start_of,
     unpacked,
 )
-from cardems_solver.kernels.jit import entry_making, jit
+from cardems_solver.kernels.jit import entry, entry_making, jit
 from cardems_solver.kernels.table import find, grown, rehash
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, TO_COLUMN, TO_FOUNDATION, Outcome
@@ -60,6 +60,9 @@ class Store(NamedTuple):
         buckets: int32[BUCKETS], the first entry for each length in all, or -1.
         slots: uint32[2^k], the index (see ``table``).
         control: int64[7].
+        new_words, new_moves, costs: uint64[MAX_MOVES, 3], int64[MAX_MOVES], int64[MAX_MOVES], room for the successors
+            of one position.
+        went: int64[1], room for ``settled``.
     """
 
     words: np.ndarray
@@ -71,6 +74,10 @@ class Store(NamedTuple):
     buckets: np.ndarray
     slots: np.ndarray
     control: np.ndarray
+    new_words: np.ndarray
+    new_moves: np.ndarray
+    costs: np.ndarray
+    went: np.ndarray
 
 
 @jit
@@ -218,8 +225,15 @@ def successors(table, runs, any_fills, taps, a, b, c, words, moves, costs, went)
 @jit
 def _store(table, taps, store, a, b, c, parent, move, length):
     """Note a way to a position and queue it, if it is shorter than those known and may lead to a better solution."""
-    words, parents, moves, lengths, bounds, entries, buckets, slots, control = store
-    at = find(slots, words, a, b, c)
+    words, lengths, bounds, entries, buckets, control = (
+        store.words,
+        store.lengths,
+        store.bounds,
+        store.entries,
+        store.buckets,
+        store.control,
+    )
+    at = find(store.slots, words, a, b, c)
     if at >= 0:
         n = at
         if length >= lengths[n]:
@@ -229,12 +243,12 @@ def _store(table, taps, store, a, b, c, parent, move, length):
         if length + bound >= control[LIMIT]:
             return
         n = control[COUNT]
-        slots[-1 - at] = n + 1
+        store.slots[-1 - at] = n + 1
         words[n, 0], words[n, 1], words[n, 2] = a, b, c
         bounds[n] = bound
         control[COUNT] = n + 1
-    parents[n] = parent
-    moves[n] = move
+    store.parents[n] = parent
+    store.moves[n] = move
     lengths[n] = length
     total = length + np.int64(bounds[n])
     if total >= control[LIMIT]:
@@ -251,23 +265,22 @@ def _store(table, taps, store, a, b, c, parent, move, length):
     control[BEST] = min(control[BEST], total)
 
 
-@entry_making
+@entry
 def begin(table, taps, store, start, limit):
     """Put the start into an empty store; only solutions shorter than ``limit`` are looked for."""
-    went = np.empty(1, np.int64)
     store.buckets[:] = -1
     store.control[BEST] = limit
     store.control[LIMIT] = limit
     store.control[WON] = -1
     bases, turns, left, heights, drawn, reserve = unpacked(start[0], start[1])
     bases, second, left, heights, drawn, reserve = settled(
-        table, bases, start[2], left, heights, drawn, turns, reserve, went
+        table, bases, start[2], left, heights, drawn, turns, reserve, store.went
     )
     a, b = packed(bases, turns, left, heights, drawn, reserve)
-    _store(table, taps, store, a, b, second, -1, 0, went[0])
+    _store(table, taps, store, a, b, second, -1, 0, store.went[0])
 
 
-@entry_making
+@entry
 def search(table, runs, any_fills, taps, store, budget):
     """Expand up to ``budget`` positions. Returns OPEN, DONE (nothing below the limit is left) or what is full."""
     words, lengths, bounds, entries, buckets, control = (
@@ -278,10 +291,7 @@ def search(table, runs, any_fills, taps, store, budget):
         store.buckets,
         store.control,
     )
-    new_words = np.empty((MAX_MOVES, 3), np.uint64)
-    new_moves = np.empty(MAX_MOVES, np.int64)
-    costs = np.empty(MAX_MOVES, np.int64)
-    went = np.empty(1, np.int64)
+    new_words, new_moves, costs = store.new_words, store.new_moves, store.costs
     for _ in range(budget):
         total = control[BEST]
         while total < control[LIMIT] and buckets[total] < 0:
@@ -312,7 +322,7 @@ def search(table, runs, any_fills, taps, store, budget):
             new_words,
             new_moves,
             costs,
-            went,
+            store.went,
         )
         control[EXPANDED] += 1
         control[GENERATED] += n
@@ -389,6 +399,10 @@ class Search:
             buckets=np.zeros(BUCKETS, np.int32),
             slots=np.zeros(4 * rows, np.uint32),
             control=np.zeros(7, np.int64),
+            new_words=np.zeros((MAX_MOVES, 3), np.uint64),
+            new_moves=np.zeros(MAX_MOVES, np.int64),
+            costs=np.zeros(MAX_MOVES, np.int64),
+            went=np.zeros(1, np.int64),
         )
         begin(self.table, self.rules[2], self.store, self.start, limit)
 
