@@ -56,7 +56,7 @@ class Clauses(NamedTuple):
     held: np.ndarray
 
 
-KEPT = 192
+KEPT = 128
 LEVELS = 54
 
 

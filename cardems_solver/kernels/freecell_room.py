@@ -101,11 +101,16 @@ def can_win_room(board, heights, nexts, in_cells, free, aside, slack, may, claus
         return True
     count, forced = hold(board, clauses)
     more = aside - popcount(forced) - 1
-    # Runs in no clause are in no smallest hitting set; but the clauses kept may not tell how many are needed.
-    may[0], may[1] = forced, ~forced
+    # Of disjoint clauses, as many as there are runs to be set aside, each takes one run: no run is left for others.
+    # (Nor for those in no clause; but the clauses kept may not tell how many runs are needed.)
+    apart, used, named = 0, U0, U0
     for i in range(count):
-        may[1] &= ~clauses.held[i]
-    if can_hit(U0, count, more, clauses):
+        named |= clauses.held[i]
+        if clauses.held[i] & used == U0:
+            used |= clauses.held[i]
+            apart += 1
+    may[0], may[1] = forced, ~(forced | (used if apart > more else named))
+    if apart <= more and can_hit(U0, count, more, clauses):
         may[0], may[1] = ~U0, U0
     won, stuck, ends, ahead = _follow(board, heights, nexts, U0, in_cells, free, 0, may, count, more, clauses)
     if won:
