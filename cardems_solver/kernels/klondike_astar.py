@@ -1,7 +1,8 @@
-"""A* for Klondike over exact positions in buckets, and the same search with more weight on the bound.
+"""A* for Klondike over exact positions in buckets; the same search with more weight on the bound, or as a beam.
 
 Buckets are by moves made plus bound (weighted: plus a multiple of the bound); within a bucket the newest comes first,
-so the last one is searched in depth. Nothing is stored that cannot beat the solution in hand.
+so the last one is searched in depth. A beam goes by moves made, one level after the other, and expands only so many
+positions of each, those with the least bound first. Nothing is stored that cannot beat the solution in hand.
 
 Nor is a successor stored whose moves plus bound lie beyond the bucket being searched and a small window: its parent is
 put back, into the bucket of the least one left out, and expanded once more when that one's time comes (partial
@@ -34,14 +35,17 @@ NONE = 0x7FFF
 WIDE, NARROW = 1, 0
 """How far above the bucket being searched positions are stored while there is memory, and when it gets short."""
 
-STORED, EXPANDED, GENERATED, BEST, GOAL, NOW, BLOCKS, FREE, WEIGHT, LEAST, WINDOW = range(11)
+STORED, EXPANDED, GENERATED, BEST, GOAL, NOW, BLOCKS, FREE, WEIGHT, LEAST, WINDOW, LEVEL, USED = range(13)
 """Indices into the counters of ``search``: positions stored, expanded, generated; length of the best solution; its last
-position; the bucket being searched; blocks in use; the first free one; weight on the bound, in eighths above 1; the
-bound of the start; how far above the bucket being searched a position may be and still be stored."""
+position; the bucket being searched; blocks in use; the first free one; weight on the bound, in eighths above 1, or,
+below 0, the width of a beam; the bound of the start; how far above the bucket being searched a position may be and
+still be stored; in a beam, the moves made at the level being searched and how many of its positions were expanded."""
 
-DONE, PAUSED, FULL, BLOCKED = range(4)
+DONE, PAUSED, FULL, BLOCKED, ENDED = range(5)
 """What ``search`` returns: nothing left that could be better (or, weighted, a solution); budget spent; no room for
-positions; no room for blocks."""
+positions; no room for blocks; nothing left but what a beam may have left out."""
+RANKS = 16
+"""Buckets of a level in a beam."""
 
 
 @jit
@@ -73,6 +77,14 @@ def _pop(blocks, heads, fill, count, key):
     return node
 
 
+@jit
+def _bucket(moves, h, count):
+    """The bucket of a position: by moves and bound, the bound weighted; in a beam by the moves, then by the bound."""
+    if count[WEIGHT] >= 0:
+        return min(moves + h + (h * count[WEIGHT]) // 8, BUCKETS - 1)
+    return min(moves, BUCKETS // RANKS - 1) * RANKS + min((moves + h - count[LEAST]) // 2, RANKS - 1)
+
+
 @entry
 def search(words, high, cost, slots, blocks, heads, fill, count, table, out, order, budget):
     """Expand up to ``budget`` positions; all arrays are modified in place.
@@ -82,8 +94,8 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
 
     words: uint64[n, 3], high: uint8[n], positions and those before, see ``klondike_store``; cost: uint16[n], moves
     made, and CLOSED once expanded; slots: uint32[2^k], their index; blocks: uint32[m, 64], heads, fill: int64[BUCKETS],
-    the open positions; count: int64[11]; out: see ``klondike_moves.buffers``; order: int64[512], scratch.
-    Returns DONE, PAUSED, FULL or BLOCKED.
+    the open positions; count: int64[13]; out: see ``klondike_moves.buffers``; order: int64[512], scratch.
+    Returns DONE, PAUSED, FULL, BLOCKED or ENDED.
     """
     if budget < 0:
         node = ~budget
@@ -97,13 +109,22 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
         count[BLOCKS] = 1
         h = bound(a, b, c, table, order)
         count[LEAST] = h
-        count[NOW] = min(h + (h * weight) // 8, BUCKETS - 1)
+        count[NOW] = _bucket(0, h, count)
         if home_cards(a, b, c) == PLANE:
             count[BEST] = 0
         _push(blocks, heads, fill, count, count[NOW], 0)
     while True:
         while count[NOW] < BUCKETS and heads[count[NOW]] == 0:
             count[NOW] += 1
+        if weight < 0:
+            if count[NOW] == BUCKETS:
+                return ENDED
+            if count[NOW] // RANKS != count[LEVEL]:
+                count[LEVEL] = count[NOW] // RANKS
+                count[USED] = 0
+            elif count[USED] == -weight:
+                count[NOW] = (count[LEVEL] + 1) * RANKS
+                continue
         if count[NOW] == BUCKETS or (weight == 0 and count[NOW] >= count[BEST]):
             return DONE
         if budget == 0:
@@ -121,6 +142,7 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
         a, b, c = words_of(words, node)
         n = successors(a, b, c, table, out)
         count[EXPANDED] += 1
+        count[USED] += 1
         postponed = NONE
         for i in range(1, n):
             if out[2][i] != ANYTHING:
@@ -151,10 +173,10 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
             if home_cards(a, b, c) == PLANE:
                 count[BEST] = moves
                 count[GOAL] = m
-                if weight:
+                if weight > 0:
                     return DONE
                 continue
-            key = min(moves + h + (h * weight) // 8, BUCKETS - 1)
+            key = _bucket(moves, h, count)
             if weight:
                 count[NOW] = min(count[NOW], key)
             else:
@@ -172,7 +194,7 @@ def lower_bound(words, table):
 
 
 class Search:
-    """One search for less than ``best`` moves, its arrays grown as need be; weight: in eighths above 1."""
+    """One search for less than ``best`` moves, its arrays grown as need be; ``weight`` as in the counters."""
 
     def __init__(
         self, position: Position, rules: Rules, metric: str, prune: int, limits: Limits, weight: int, best: int
@@ -187,7 +209,7 @@ class Search:
         self.blocks = np.zeros((2560, 64), np.uint32)
         self.heads = np.zeros(BUCKETS, np.int64)
         self.fill = np.zeros(BUCKETS, np.int64)
-        self.count = np.zeros(11, np.int64)
+        self.count = np.zeros(13, np.int64)
         self.count[BEST] = best
         self.count[WEIGHT] = weight
         self.count[WINDOW] = WIDE

@@ -20,6 +20,7 @@ from cardems_solver.kernels import klondike
 from cardems_solver.kernels.klondike_astar import (
     BEST,
     DONE,
+    ENDED,
     EXPANDED,
     GENERATED,
     LEAST,
@@ -38,10 +39,15 @@ from cardems_solver.rules import Rules
 
 BUDGET = 2048
 """Positions expanded between two looks at the limits, at most."""
-QUICK = ((24, 4_000), (8, 10_000), (4, 15_000), (2, 20_000))
-"""Weights of the quick searches, in eighths above 1, and how many positions each may expand."""
-TAIL_WEIGHT, TAIL_BUDGET, TAIL_STRIDE = 2, 2_000, 4
-"""The same for the searches that shorten a solution, and the steps between the places where they begin."""
+QUICK = ((24, 4_000), (-50, 20_000), (2, 20_000))
+"""Weights of the quick searches (in eighths above 1; below 0: the width of a beam), and how many positions each may
+expand. On forty greenfelt deals weights 8, 4 and 2 without a beam end 0.7 moves higher at the same cost, and where the
+deal is hard 10 moves higher.
+"""
+TAILS = ((8, 2_000), (2, 2_000))
+"""The same for the searches that shorten a solution."""
+STRIDE = 4
+"""Steps between the places where they begin."""
 DECIDE_STATES = 500_000
 """Positions that the search for any solution may store."""
 PASSES_ENOUGH = 3
@@ -105,11 +111,13 @@ class _Run:
                 news = {"steps": self.steps}
             self._tell(self.expanded + int(count[EXPANDED]), self.stored, **news)
             self.reason = self.reason or self.limits.exceeded(self.stored)
-            if status == DONE or self.reason or (allowed and count[EXPANDED] >= allowed):
+            if status in (DONE, ENDED) or self.reason or (allowed and count[EXPANDED] >= allowed):
                 break
         self._add(count[EXPANDED], count[GENERATED], count[STORED], search.bytes)
-        if status == DONE and not (weight and better):
+        if status == DONE and not (weight and better) and self.least < self.best:
             self.least = self.best
+            if self.steps is not None:
+                self._tell(self.expanded, self.stored)
 
     def _decide(self) -> None:
         """A solution by the search that asks for no more, shortened, or the proof that there is none."""
@@ -126,18 +134,20 @@ class _Run:
             self.least = NONE
         elif outcome.steps is not None:
             self._take(outcome.steps)
-            self._shorten(outcome.steps)
+            for weight, allowed in TAILS:
+                self._shorten(weight, allowed)
 
-    def _shorten(self, steps: list[Step]) -> None:
-        """Replace the end of a solution again and again, from ever earlier on, where a small search finds a better."""
+    def _shorten(self, weight: int, allowed: int) -> None:
+        """Replace the end of the solution again and again, from ever earlier on, where a small search can."""
+        steps = self.steps
         costs, positions = _costs(self.position, self.rules, self.metric, steps)
         to_go = 0
         for i in range(len(costs) - 1, -1, -1):
             to_go += costs[i]
-            if (len(costs) - i) % TAIL_STRIDE and i:
+            if (len(costs) - i) % STRIDE and i:
                 continue
-            tail = Search(positions[i], self.rules, self.metric, self.prune, self.limits, TAIL_WEIGHT, to_go)
-            tail.expand(TAIL_BUDGET)
+            tail = Search(positions[i], self.rules, self.metric, self.prune, self.limits, weight, to_go)
+            tail.expand(allowed)
             count = tail.count
             self._add(count[EXPANDED], count[GENERATED], count[STORED], tail.bytes)
             if count[BEST] < to_go:
