@@ -211,7 +211,7 @@ def test_late_positions(rules):
 
 @pytest.mark.slow
 def test_many_late_positions(rules):
-    check_late_positions(rules, 2, 200, 5000)
+    check_late_positions(rules, 2, 60, 2500)
 
 
 def published(variant: str) -> list[tuple[str, str]]:
