@@ -201,19 +201,14 @@ def decide_many(
     out_generated: np.ndarray,
     out_steps: np.ndarray | None = None,
 ) -> None:
-    """Decide many deals in one compiled call, each with about ``max_states`` positions stored at most, twice that where
-    a search with a free stock helps.
+    """Decide many deals in one compiled call, as the ``decide_many`` of every game does.
 
     Args:
         decks: uint8[n, 52]: columns 1 to 7, each deepest first, then the stock, first drawn first.
-        rules: any rules of Klondike.
-        max_states: the most positions to store for a deal.
-        stop: uint8[1]; once it is set, the deals not yet decided stay undecided.
-        out_verdict: int8[n], set to 0 undecided, 1 solvable, 2 unsolvable.
-        out_length: int32[n], the number of steps of each solution.
-        out_expanded, out_generated: int64[n].
-        out_steps: uint8[n, m, 2], the steps of each solution, or None. A row ends at its length: what follows is left
-            as it was. A deal whose solution has more than m steps counts as undecided.
+        max_states: about as many positions are stored for a deal, in each search that is made for it.
+        out_steps: uint8[n, m, 2]; a row ends at its length, what follows is left as it was. A deal whose solution has
+            more than m steps counts as undecided.
+        The others: see ``freecell.decide_many``.
     """
     if out_steps is None:
         out_steps = np.zeros((len(decks), 1024, 2), np.uint8)
