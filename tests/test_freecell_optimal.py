@@ -97,7 +97,7 @@ def check_late_positions(metric: str, returns: bool, number: int, left: int, see
         least = fewest(position, rules, metric)
         if least == TOO_MANY or (least == LOST and lost > won // 4):
             continue
-        check_minimum(position, rules, metric, least, safe=rng.random() < 0.7, room=rng.random() < 0.7)
+        check_minimum(position, rules, metric, least, safe=rng.random() < 0.7)
         won += least != LOST
         lost += least == LOST
     return lost
@@ -236,3 +236,9 @@ def test_the_relaxed_game_by_trying_everything(metric):
         aside = _fewest_aside(board, heights, nexts, room)
         assert _tried_out(board, heights, nexts, aside)
         assert aside == 0 or not _tried_out(board, heights, nexts, aside - 1)
+
+
+@pytest.mark.parametrize("returns", [False, True])
+def test_a_minimum_that_a_rule_on_full_cells_missed(returns):
+    rules = preset("freecell").with_options(foundation_return=returns)
+    assert len(freecell_optimal.minimum(deals.deal("ms:47", rules), rules, "moves", Limits()).steps) == 74

@@ -27,7 +27,6 @@ from itertools import pairwise
 import numpy as np
 
 from cardems_solver.kernels import freecell
-from cardems_solver.kernels.bits import popcount
 from cardems_solver.kernels.freecell_beam import LEVELS, beam
 from cardems_solver.kernels.freecell_board import AWAY, FULL, empty_board, home_count, spread
 from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
@@ -46,7 +45,6 @@ from cardems_solver.kernels.freecell_moves import (
     settle,
     unmake,
 )
-from cardems_solver.kernels.freecell_room import can_win_room
 from cardems_solver.kernels.freecell_state import COLUMNS, destination, moved, start
 from cardems_solver.kernels.freecell_store import find, path, put, rehash, words_of
 from cardems_solver.kernels.jit import entry, jit
@@ -105,15 +103,14 @@ def _aside_after(board, heights0, nexts0, aside0, row, heights, nexts, most, gai
 
 @entry
 def _search(
-    words, waiting, made, asides, slots, counts, board, rows, gains, may, sent, clauses, dive, under, game, budget, stop
+    words, waiting, made, asides, slots, counts, board, rows, gains, sent, clauses, dive, under, game, budget, stop
 ):
     """Expand up to ``budget`` positions.
 
-    game: int64[5]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
-    is room looked after (``freecell_room``)?
+    game: int64[4]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
     dive: uint32[m], the stack of the newest. counts: int64[9]. Returns one of the constants above.
     """
-    cells, returns, runs, safe, room = game[0], game[1], game[2], game[3], game[4]
+    cells, returns, runs, safe = game[0], game[1], game[2], game[3]
     stored, layer, at, stacked = counts[STORED], counts[LAYER], counts[AT], counts[STACKED]
     status = PAUSED
     while budget > 0 and status == PAUSED and stop[0] == 0:
@@ -173,10 +170,6 @@ def _search(
             if fits:
                 aside = _aside_after(board, heights0, nexts0, aside0, row, heights1, nexts1, most, gains, clauses)
                 fits = aside <= most
-                if room and fits and most - aside < 2 and nexts != FULL and popcount(a & b) == COLUMNS:
-                    in_cells = c & ~a
-                    free = cells - popcount(in_cells)
-                    fits = can_win_room(board, heights, nexts, in_cells, free, aside, most - aside, may, clauses)
                 later |= not fits
             else:
                 later |= most < 0 or most < aside0 - 1
@@ -256,18 +249,15 @@ def below(position: Position) -> np.ndarray:
 class Search:
     """The arrays of one search, grown as it goes on."""
 
-    def __init__(
-        self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True, room: bool = True
-    ) -> None:
+    def __init__(self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True) -> None:
         self.origin, self.limits = position, limits
         runs = int(metric == "moves")
-        self.game = np.array([rules.cells, rules.foundation_return, runs, safe, room], np.int64)
+        self.game = np.array([rules.cells, rules.foundation_return, runs, safe], np.int64)
         self.under = below(position)
         self.board = empty_board()
         self.clauses = new_clauses()
         self.rows = np.zeros((MAX_ROWS, 4), np.int64)
         self.gains = np.zeros(8, np.int64)
-        self.may = np.zeros(2, np.uint64)
         self.sent = np.zeros(52, np.int64)
         self.dive = np.zeros(1 << 12, np.uint32)
         self.words = np.zeros((2048, 3), np.uint64)
@@ -293,7 +283,7 @@ class Search:
 
     def advance(self, budget: int) -> int:
         arrays = self.words, self.waiting, self.made, self.asides, self.slots, self.counts
-        room = self.board, self.rows, self.gains, self.may, self.sent, self.clauses, self.dive
+        room = self.board, self.rows, self.gains, self.sent, self.clauses, self.dive
         return _search(*arrays, *room, self.under, self.game, budget, self.limits.stop)
 
     def affords(self, width: int) -> bool:
@@ -341,14 +331,12 @@ class Search:
         return True
 
 
-def minimum(
-    position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True, room: bool = True
-) -> Outcome:
+def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True) -> Outcome:
     """The shortest solution in a metric (``moves`` or ``cards``), or proved bounds when a limit ends the search.
 
-    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``, ``room`` False the one of ``freecell_room``.
+    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``.
     """
-    search = Search(position, rules, metric, limits, safe, room)
+    search = Search(position, rules, metric, limits, safe)
     counts = search.counts
     steps: list[Step] | None = None
 
