@@ -16,7 +16,7 @@ from cardems_solver.kernels.freecell_bounds import packing
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, list_rows, make, new_code, settle, unmake
 from cardems_solver.kernels.freecell_state import moved
 from cardems_solver.kernels.freecell_store import put, words_of
-from cardems_solver.kernels.jit import entry_making, jit
+from cardems_solver.kernels.jit import entry, jit
 
 BRANCHES = 24
 """Room for so many candidates for each position of a level; more are left out."""
@@ -40,54 +40,22 @@ def _score(board, heights, nexts, moves):
     return 16 * moves + 8 * board.counts[1] - 12 * empty + 2 * covering + 128
 
 
-@entry_making
-def beam(width, best, words, made, level, board, rows, sent, under, game, stop):
+def candidates(width: int) -> tuple[np.ndarray, ...]:
+    """Room for a level's candidates: words, moves made, the position before, score; and for a histogram of scores."""
+    most = width * BRANCHES
+    lists = [np.zeros(most, np.int64) for _ in range(3)]
+    return np.zeros((most, 3), np.uint64), *lists, np.zeros(SCORES, np.int64)
+
+
+@entry
+def beam(width, best, words, made, level, room, board, rows, sent, under, game, stop):
     """Search once. words: uint64[n, 3] with the start as position 0, made: uint8[n], both filled (position and moves
-    made) and both with room for LEVELS * width + 1 positions. level: uint64[2^k] zeros, for hashes.
+    made) and both with room for LEVELS * width + 1 positions. level: uint64[2^k] zeros, for hashes. room: see
+    ``candidates``.
 
     Returns the length of the best solution below ``best`` and its position's number, or ``best`` and -1.
     """
-    most = width * BRANCHES
-    return _layers(
-        width,
-        best,
-        words,
-        made,
-        level,
-        board,
-        rows,
-        sent,
-        under,
-        game,
-        stop,
-        np.empty((most, 3), np.uint64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(most, np.int64),
-        np.empty(SCORES, np.int64),
-    )
-
-
-@jit
-def _layers(
-    width,
-    best,
-    words,
-    made,
-    level,
-    board,
-    rows,
-    sent,
-    under,
-    game,
-    stop,
-    found,
-    found_made,
-    before,
-    scores,
-    histogram,
-):
-    """``beam``, with arrays for a layer's successors."""
+    found, found_made, before, scores, histogram = room
     cells, returns, runs, safe = game[0], game[1], game[2], game[3]
     most = scores.size
     mask = np.uint64(level.size) - U1

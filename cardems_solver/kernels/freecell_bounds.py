@@ -45,7 +45,6 @@ class Clauses(NamedTuple):
         masks: uint64[LEVELS, m]: clauses still to be hit, as sets of runs (a run is its deepest card), by level.
         levels: int64[LEVELS, 2] and words: uint64[LEVELS, 2]: of each level how many clauses are left, how many runs
             may still be taken; the runs taken, the one to be tried without.
-        held: uint64[KEPT]: clauses kept by ``hold``.
     """
 
     pairs: np.ndarray
@@ -53,7 +52,6 @@ class Clauses(NamedTuple):
     masks: np.ndarray
     levels: np.ndarray
     words: np.ndarray
-    held: np.ndarray
 
 
 KEPT = 128
@@ -67,7 +65,6 @@ def clauses() -> Clauses:
         np.zeros((LEVELS, 2 * KEPT), np.uint64),
         np.zeros((LEVELS, 2), np.int64),
         np.zeros((LEVELS, 2), np.uint64),
-        np.zeros(KEPT, np.uint64),
     )
 
 
@@ -242,27 +239,6 @@ def _hitting_set(count, most, clauses):
         levels[level + 1, 0], levels[level + 1, 1] = left, most - 1
         level += 1
     return False, U0
-
-
-@jit
-def can_hit(run, count, most, clauses):
-    """Can the ``count`` clauses kept be hit by at most ``most`` runs besides this one?"""
-    left = 0
-    for i in range(count):
-        if clauses.held[i] & run == U0:
-            clauses.masks[0, left] = clauses.held[i]
-            left += 1
-    hit, _ = _hitting_set(left, most, clauses)
-    return hit
-
-
-@jit
-def hold(board, clauses):
-    """Keep the clauses that hold, for ``can_hit``. Returns how many, and the runs that are clauses of their own."""
-    count, forced = _holding(board, clauses)
-    for i in range(count):
-        clauses.held[i] = clauses.masks[0, i]
-    return count, forced
 
 
 @jit

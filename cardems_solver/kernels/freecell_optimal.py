@@ -27,7 +27,7 @@ from itertools import pairwise
 import numpy as np
 
 from cardems_solver.kernels import freecell
-from cardems_solver.kernels.freecell_beam import LEVELS, beam
+from cardems_solver.kernels.freecell_beam import LEVELS, beam, candidates
 from cardems_solver.kernels.freecell_board import AWAY, FULL, empty_board, home_count, spread
 from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
 from cardems_solver.kernels.freecell_bounds import fewest_aside, within
@@ -299,7 +299,7 @@ class Search:
         words[0] = self.start
         hashes = np.zeros(1 << (32 * width).bit_length(), np.uint64)
         room = self.board, self.rows, self.sent, self.under, self.game, self.limits.stop
-        _, goal = beam(width, int(self.counts[BEST]), words, made, hashes, *room)
+        _, goal = beam(width, int(self.counts[BEST]), words, made, hashes, candidates(width), *room)
         return None if goal < 0 else self.steps(words, goal)
 
     def steps(self, words: np.ndarray, goal: int) -> list[Step]:

@@ -5,9 +5,8 @@ cost up to four fifths of the time of a search (each view of a row, each array t
 by an atomic instruction): so they may neither make arrays nor return them. What must is marked with ``@jit_making`` or
 ``@entry_making``, and leaves the loops to others (docs/decisions/0004).
 
-Entries are cached on disk. Numba's own
-cache does not notice an edit in *another* file, so ours lies in a directory named by a digest of all kernel sources; an
-edit anywhere makes a new one, and those not used for a month are removed.
+Entries are cached on disk. Numba's own cache does not notice an edit in *another* file, so ours lies in a directory
+named by a digest of all kernel sources; an edit anywhere makes a new one, and those not used for a month are removed.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ class Search:
             self.peak = max(self.peak, self.bytes + 2 * work.slots.nbytes)
             if not limits.allows(self.peak):
                 return False
-            larger = np.concatenate([np.zeros_like(work.slots)] * 2)
+            larger = np.zeros((2 * len(work.slots), work.slots.shape[1]), np.uint64)
             _copy_codes(work.slots, larger)
             self.work = work._replace(slots=larger)
         elif self.status == STACK_FULL:

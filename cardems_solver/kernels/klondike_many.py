@@ -178,7 +178,8 @@ def _decide_many(
                     expanded[i] += here.counts[NODES]
                     generated[i] += here.counts[LINKS]
                     begin(deal, here)
-                    start_beam(beam, here)
+                    if width:
+                        start_beam(beam, here)
                     status, here = run(deal, here, beam, width, tables, NO_END, most, stop)
                     if status in (WON, LOST):
                         break
