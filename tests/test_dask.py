@@ -14,7 +14,8 @@ from cardems_solver.results import Row, read_results
 
 pytest.importorskip("distributed")
 
-DEALS = ["canfield", "1..400", "--max-states", "15000"]
+DEALS = ["canfield", "1..1200", "--max-states", "15000"]
+COUNT = 1200
 
 
 def cardems(*arguments):
@@ -73,7 +74,7 @@ def test_a_lost_worker_loses_nothing(cluster, tmp_path):
     alone, there = tmp_path / "alone.jsonl", tmp_path / "there.jsonl"
     main(["batch", *DEALS, "--out", str(alone), "--quiet"], standalone_mode=False)
     expected, lines = results(alone)
-    assert lines == len(expected) == 400
+    assert lines == len(expected) == COUNT
 
     batch = subprocess.Popen(
         cardems("batch", *DEALS, "--engine", "dask", "--scheduler", address, "--out", str(there), "--json"),
@@ -94,10 +95,12 @@ def test_a_lost_worker_loses_nothing(cluster, tmp_path):
     assert killed and workers[0].wait() == -signal.SIGKILL
     assert workers[1].poll() is None
     found, lines = results(there)
-    assert lines == 400
+    assert lines == COUNT
     assert found == expected
     summary = json.loads(out.splitlines()[-1])
-    assert summary["deals"] == 400 and summary["jobs"] == 1
+    assert summary["deals"] == COUNT
+    # The workers are counted every two seconds: whether the loss still shows depends on the machine.
+    assert summary["jobs"] in (1, 2)
 
 
 def test_an_interrupted_batch_goes_on(cluster, tmp_path):
@@ -113,11 +116,11 @@ def test_an_interrupted_batch_goes_on(cluster, tmp_path):
     _, errors = batch.communicate(timeout=60)
     assert batch.returncode == 130, errors
     before, _ = results(path)
-    assert 20 <= len(before) < 400
+    assert 20 <= len(before) < COUNT
     done = subprocess.run([*command, "--resume", "--json"], capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     found, lines = results(path)
-    assert lines == len(found) == 400 and before.items() <= found.items()
+    assert lines == len(found) == COUNT and before.items() <= found.items()
 
 
 def test_no_cluster_is_an_error_that_says_so(tmp_path):
