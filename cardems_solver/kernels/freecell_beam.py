@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U1, mix3
-from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, next_rank, spread
+from cardems_solver.kernels.freecell_board import FULL, IN_CELLS, height_of, home_count, next_rank, spread
 from cardems_solver.kernels.freecell_bounds import packing
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, list_rows, make, new_code, settle, unmake
 from cardems_solver.kernels.freecell_state import moved
@@ -37,7 +37,7 @@ def _score(board, heights, nexts, moves):
     empty = 0
     for k in range(8):
         empty += height_of(heights, k) == 0
-    return 16 * moves + 8 * board.counts[1] - 12 * empty + 2 * covering + 128
+    return 16 * moves + 8 * board.counts[IN_CELLS] - 12 * empty + 2 * covering + 128
 
 
 def candidates(width: int) -> tuple[np.ndarray, ...]:
@@ -66,8 +66,8 @@ def beam(width, best, words, made, level, room, board, rows, sent, under, game, 
         for n in range(first, stored):
             a0, b0, c0 = words_of(words, n)
             heights0, nexts0 = spread(board, a0, b0, c0, under, runs)
-            in_cells = board.counts[1]
-            for i in range(list_rows(board, heights0, nexts0, cells, returns, runs, rows)):
+            in_cells = board.counts[IN_CELLS]
+            for i in range(list_rows(board, heights0, nexts0, cells, returns, runs, 1, rows)):
                 if count == most:
                     break
                 row = rows[i]
@@ -86,11 +86,11 @@ def beam(width, best, words, made, level, room, board, rows, sent, under, game, 
                         found[count, 0], found[count, 1], found[count, 2] = a, b, c
                         found_made[count] = length
                         before[count] = n
-                        board.counts[1] = np.int64(0)
+                        board.counts[IN_CELLS] = np.int64(0)
                         for s in range(52):
-                            board.counts[1] += board.depth[s] == 100 and (s >> 2) >= next_rank(nexts, s & 3)
+                            board.counts[IN_CELLS] += board.depth[s] == 100 and (s >> 2) >= next_rank(nexts, s & 3)
                         scores[count] = min(_score(board, heights, nexts, total), SCORES - 1)
-                        board.counts[1] = in_cells
+                        board.counts[IN_CELLS] = in_cells
                         count += 1
                         if nexts == FULL:
                             best = length

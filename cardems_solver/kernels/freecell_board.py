@@ -17,13 +17,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, lowest, popcount
+from cardems_solver.kernels.bits import U0, U1, bit, lowest, popcount
 from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, DEALT, FIRST, HOME, SECOND, with_code
 from cardems_solver.kernels.jit import jit
 
 AWAY = 100
 FULL = 13 * 0x1111
 """``nexts`` when every card is home."""
+USED, IN_CELLS, CELL_CARDS, IN_PLACE = range(4)
 _SUIT = np.uint64(0x1111111111111)
 
 
@@ -37,7 +38,8 @@ class Board(NamedTuple):
         column: [52] the column in which a card lies, COLUMNS for one that lies in none.
         depth: [52] its depth there, AWAY for one that lies in none.
         above: [64] scratch: the card on a card, -1 where none.
-        counts: [2] number of columns in use, number of cells in use.
+        counts: [4] number of columns in use, number of cells in use, the cards in them as bits, the cards that lie on
+            what they were dealt on, down to the column's base, as bits.
     """
 
     cards: np.ndarray
@@ -52,7 +54,7 @@ def empty_board() -> Board:
     def zeros(*shape: int) -> np.ndarray:
         return np.zeros(shape, np.int64)
 
-    return Board(zeros(COLUMNS, 64), zeros(COLUMNS, 64), zeros(52), zeros(52), zeros(64), zeros(2))
+    return Board(zeros(COLUMNS, 64), zeros(COLUMNS, 64), zeros(52), zeros(52), zeros(64), zeros(4))
 
 
 @jit
@@ -96,21 +98,23 @@ def spread(board, a, b, c, under, runs):
         above[(card + 4) ^ 3] = card
         left &= left - U1
     left = with_code(a, b, c, CELL)
-    counts[1] = 0
+    counts[IN_CELLS] = popcount(left)
+    counts[CELL_CARDS] = left
     while left:
         card = lowest(left)
         column[card] = COLUMNS
         depth[card] = AWAY
-        counts[1] += 1
         left &= left - U1
     left = with_code(a, b, c, BASE)
     heights = 0
+    in_place = U0
     k = 0
     while left:
         card = lowest(left)
         left &= left - U1
         n = 0
         below = -1
+        undisturbed = True
         while card >= 0:
             cards[k, n] = card
             column[card] = k
@@ -118,12 +122,16 @@ def spread(board, a, b, c, under, runs):
             start[k, n] = n
             if runs and below >= 0 and (below == (card + 4) ^ 2 or below == (card + 4) ^ 3):
                 start[k, n] = start[k, n - 1]
+            undisturbed &= under[card] == below
+            if undisturbed:
+                in_place |= bit(card)
             below = card
             card = above[card]
             n += 1
         heights |= n << (7 * k)
         k += 1
-    counts[0] = k
+    counts[USED] = k
+    counts[IN_PLACE] = in_place
     home = with_code(a, b, c, HOME)
     left = home
     while left:

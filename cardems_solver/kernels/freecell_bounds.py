@@ -23,6 +23,10 @@ a fact of any position in which each x still lies over its y. So clauses are kep
 hold in it: find a set of runs, small enough, that hits them all; there is none: the answer is no. Play the relaxed game
 setting aside that set: it is won: the answer is yes; it gets stuck: its cycle is a clause that the set does not hit;
 learn it and look again. (Implicit hitting sets: Chandrasekaran et al. 2011; cycles of FreeCell: Paul & Helmert 2016.)
+
+A search asks this many times a position, of positions that differ little. So a set of clauses is two words; those that
+hold after a move are those that held before it but for the moved cards' own; and what was found out about hitting a set
+of clauses is remembered by the set itself, not by a hash of it.
 """
 
 from __future__ import annotations
@@ -31,38 +35,59 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U0, U1, bit, popcount
-from cardems_solver.kernels.freecell_board import FULL, height_of, next_rank
+from cardems_solver.kernels.bits import U0, U1, bit, lowest, mix3, popcount
+from cardems_solver.kernels.freecell_board import FULL, IN_PLACE, height_of, next_rank
 from cardems_solver.kernels.jit import jit
 
 
 class Clauses(NamedTuple):
-    """The clauses learned last, and room for the search for hitting sets. Modified in place.
+    """The clauses learned last, which of them hold, and what is known of sets that hit them. Modified in place.
+
+    For positions that come from one deal only. A set of clauses is two words, a bit for each clause.
 
     Attributes:
-        pairs: int64[n, 8]: x1, y1, x2, y2, ..., -1 where there is none.
+        pairs: int64[KEPT, 8]: x1, y1, x2, y2, ..., -1 where there is none.
+        runs: uint64[KEPT]: the runs that the x are in (a run is its deepest card). Should they come to be in others,
+            that is another clause.
+        having: uint64[52, 2]: the clauses that a card is in.
+        dealt: uint64[1, 2]: those that hold as long as their cards lie where they were dealt.
         counts: int64[2]: clauses kept; where the next one goes.
-        masks: uint64[LEVELS, m]: clauses still to be hit, as sets of runs (a run is its deepest card), by level.
+        holding: uint64[frames, 2]: those that hold in each position of a walk (``freecell_blocks``).
+        memory: uint64[REMEMBERED, 4]: a set of clauses, runs that hit all of it or 0, and one more than the number that
+            is known to be too few.
+        masks: uint64[LEVELS, KEPT]: clauses still to be hit, as sets of runs, by level.
         levels: int64[LEVELS, 2] and words: uint64[LEVELS, 2]: of each level how many clauses are left, how many runs
             may still be taken; the runs taken, the one to be tried without.
     """
 
     pairs: np.ndarray
+    runs: np.ndarray
+    having: np.ndarray
+    dealt: np.ndarray
     counts: np.ndarray
+    holding: np.ndarray
+    memory: np.ndarray
     masks: np.ndarray
     levels: np.ndarray
     words: np.ndarray
 
 
+DECK = np.uint64((1 << 52) - 1)
 KEPT = 128
 LEVELS = 54
+REMEMBERED = 1 << 12
 
 
-def clauses() -> Clauses:
+def clauses(frames: int = 1) -> Clauses:
     return Clauses(
         np.full((KEPT, 8), -1, np.int64),
+        np.zeros(KEPT, np.uint64),
+        np.zeros((52, 2), np.uint64),
+        np.zeros((1, 2), np.uint64),
         np.zeros(2, np.int64),
-        np.zeros((LEVELS, 2 * KEPT), np.uint64),
+        np.zeros((frames, 2), np.uint64),
+        np.zeros((REMEMBERED, 4), np.uint64),
+        np.zeros((LEVELS, KEPT), np.uint64),
         np.zeros((LEVELS, 2), np.int64),
         np.zeros((LEVELS, 2), np.uint64),
     )
@@ -151,45 +176,114 @@ def packing(board, heights, nexts, most):
 
 
 @jit
-def _holding(board, clauses):
-    """Write the clauses that hold to the first level, short ones first, without those that others imply.
+def _runs_of(board, clauses, i):
+    """The runs of a kept clause if it holds on the board, else none."""
+    pairs, cards, start, column, depth = clauses.pairs, board.cards, board.start, board.column, board.depth
+    mask = U0
+    for j in range(0, 8, 2):
+        x = pairs[i, j]
+        if x < 0:
+            break
+        y = pairs[i, j + 1]
+        k = column[x]
+        if column[y] != k or depth[x] <= depth[y]:
+            return U0
+        mask |= bit(cards[k, start[k, depth[x]]])
+    return mask
 
-    Returns how many, and the runs that are clauses of their own, which are not written.
-    """
-    pairs, counts, masks = clauses.pairs, clauses.counts, clauses.masks
-    cards, start, column, depth = board.cards, board.start, board.column, board.depth
-    found = 0
-    for i in range(counts[0]):
-        mask = U0
-        for j in range(0, 8, 2):
-            x = pairs[i, j]
-            if x < 0:
-                break
-            y = pairs[i, j + 1]
-            k = column[x]
-            if column[y] != k or depth[x] <= depth[y]:
-                mask = U0
-                break
-            mask |= bit(cards[k, start[k, depth[x]]])
-        if mask:
-            masks[1, found] = mask
-            found += 1
+
+@jit
+def _holding_of(board, clauses, low, high):
+    """Those of some clauses that hold on the board."""
+    left = low
+    while left:
+        i = lowest(left)
+        left &= left - U1
+        if _runs_of(board, clauses, i) != clauses.runs[i]:
+            low ^= bit(i)
+    left = high
+    while left:
+        i = lowest(left)
+        left &= left - U1
+        if _runs_of(board, clauses, 64 + i) != clauses.runs[64 + i]:
+            high ^= bit(i)
+    return low, high
+
+
+@jit
+def _having(clauses, cards):
+    """The clauses that have one of the cards."""
+    low, high = U0, U0
+    while cards:
+        card = lowest(cards)
+        cards &= cards - U1
+        low |= clauses.having[card, 0]
+        high |= clauses.having[card, 1]
+    return low, high
+
+
+@jit
+def hold(board, clauses, frame):
+    """Find the clauses that hold on the board."""
+    low, high = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & DECK)
+    dealt, kept = clauses.dealt[0], clauses.counts[0]
+    # all ones where a clause is kept
+    all_low = ~U0 if kept >= 64 else bit(kept) - U1
+    all_high = U0 if kept <= 64 else ~U0 >> np.uint64(KEPT - kept)
+    other_low, other_high = _holding_of(board, clauses, all_low & ~dealt[0], all_high & ~dealt[1])
+    clauses.holding[frame, 0] = (dealt[0] & ~low) | other_low
+    clauses.holding[frame, 1] = (dealt[1] & ~high) | other_high
+
+
+@jit
+def hold_without(clauses, frame, card):
+    """The clauses that hold in the next frame: those of this one without ``card``, which has been set aside."""
+    for i in range(2):
+        clauses.holding[frame + 1, i] = clauses.holding[frame, i] & ~clauses.having[card, i]
+
+
+@jit
+def _write_masks(clauses, low, high):
+    """Write a set of clauses as masks to the first level: how many, without those that are single runs; these."""
+    masks, runs = clauses.masks[0], clauses.runs
     forced = U0
-    for i in range(found):
-        if masks[1, i] & (masks[1, i] - U1) == U0:
-            forced |= masks[1, i]
     n = 0
+    for word in range(2):
+        left = high if word else low
+        while left:
+            mask = runs[64 * word + lowest(left)]
+            left &= left - U1
+            if mask & (mask - U1) == U0:
+                forced |= mask
+            else:
+                masks[n] = mask
+                n += 1
+    left = 0
     for size in range(2, 5):
-        for i in range(found):
-            mask = masks[1, i]
-            if mask & forced == U0 and popcount(mask) == size:
-                new = True
-                for j in range(n):
-                    new &= masks[0, j] & ~mask != U0
-                if new:
-                    masks[0, n] = mask
-                    n += 1
-    return n, forced
+        for i in range(left, n):
+            if popcount(masks[i]) == size and masks[i] & forced == U0:
+                masks[left], masks[i] = masks[i], masks[left]
+                left += 1
+    return left, forced
+
+
+@jit
+def _runs_to_hit(clauses, low, high, most):
+    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set."""
+    memory = clauses.memory[mix3(low, high, U0) & np.uint64(REMEMBERED - 1)]
+    if memory[0] != low or memory[1] != high:
+        memory[0], memory[1], memory[2], memory[3] = low, high, U0, U0
+    if most < np.int64(memory[3]):
+        return False, U0
+    if memory[2] and popcount(memory[2]) <= most:
+        return True, memory[2]
+    count, forced = _write_masks(clauses, low, high)
+    hit, runs = _hitting_set(count, most - popcount(forced), clauses)
+    if not hit:
+        memory[3] = np.uint64(most + 1)
+        return False, U0
+    memory[2] = runs | forced
+    return True, memory[2]
 
 
 @jit
@@ -260,34 +354,72 @@ def _play(board, heights, nexts, runs, clauses):
                     heights -= (height - start[k, height - 1]) << (7 * k)
         if heights != before:
             continue
-        cycle = shortest_cycle(board, heights, nexts)
-        at = clauses.counts[1]
-        clauses.counts[1] = (at + 1) % KEPT
-        clauses.counts[0] = max(clauses.counts[0], at + 1)
-        for j in range(0, 8, 2):
-            clauses.pairs[at, j] = -1
-            if cycle:
-                s = (cycle & 7) - 1
-                cycle >>= 3
-                y = 4 * next_rank(nexts, s) + s
-                k = board.column[y]
-                height = height_of(heights, k)
-                clauses.pairs[at, j] = cards[k, height - 1]
-                clauses.pairs[at, j + 1] = y
+        _learn(board, heights, nexts, clauses)
         return False
 
 
 @jit
-def within(board, heights, nexts, most, clauses):
-    """Can the relaxed game be won by setting aside at most ``most`` cards or runs? (True, too, should it take more
-    clauses than are kept to tell: the bound may be too low, but never too high.)"""
+def _learn(board, heights, nexts, clauses):
+    """Keep the shortest cycle of a game that is stuck as a clause, in place of the oldest one."""
+    at = clauses.counts[1]
+    word, this = at >> 6, bit(at & 63)
+    for card in range(52):
+        clauses.having[card, word] &= ~this
+    cards = U0
+    cycle = shortest_cycle(board, heights, nexts)
+    for j in range(0, 8, 2):
+        clauses.pairs[at, j] = -1
+        if cycle:
+            s = (cycle & 7) - 1
+            cycle >>= 3
+            y = 4 * next_rank(nexts, s) + s
+            k = board.column[y]
+            x = board.cards[k, height_of(heights, k) - 1]
+            clauses.pairs[at, j], clauses.pairs[at, j + 1] = x, y
+            clauses.having[x, word] |= this
+            clauses.having[y, word] |= this
+            cards |= bit(x) | bit(y)
+    clauses.runs[at] = _runs_of(board, clauses, at)
+    clauses.dealt[0, word] &= ~this
+    if cards & ~np.uint64(board.counts[IN_PLACE]) == U0:
+        clauses.dealt[0, word] |= this
+    clauses.counts[1] = (at + 1) % KEPT
+    clauses.counts[0] = max(clauses.counts[0], at + 1)
+    for i in range(REMEMBERED):
+        if clauses.memory[i, word] & this:
+            for j in range(4):
+                clauses.memory[i, j] = U0
+
+
+@jit
+def refuted(board, clauses, frame, cards, landed, most):
+    """Is it known that ``most`` set aside are too few, once ``cards`` have left their places in the frame's position?
+
+    landed: have they been laid on a column? (``board`` shows it then.)
+    """
+    low, high = _having(clauses, cards)
+    other_low, other_high = U0, U0
+    if landed:
+        other_low, other_high = _holding_of(board, clauses, low, high)
+    low = (clauses.holding[frame, 0] & ~low) | other_low
+    high = (clauses.holding[frame, 1] & ~high) | other_high
+    hit, _ = _runs_to_hit(clauses, low, high, most)
+    return not hit
+
+
+@jit
+def within(board, heights, nexts, most, clauses, frame):
+    """Can the relaxed game be won from the frame's position by setting aside at most ``most`` cards or runs?
+
+    (True, too, should it take more clauses than are kept to tell: the bound may be too low, but never too high.)
+    """
     for _ in range(KEPT):
-        count, forced = _holding(board, clauses)
-        hit, runs = _hitting_set(count, most - popcount(forced), clauses)
+        hit, runs = _runs_to_hit(clauses, clauses.holding[frame, 0], clauses.holding[frame, 1], most)
         if not hit:
             return False
-        if _play(board, heights, nexts, runs | forced, clauses):
+        if _play(board, heights, nexts, runs, clauses):
             return True
+        hold(board, clauses, frame)
     return True
 
 
@@ -295,6 +427,7 @@ def within(board, heights, nexts, most, clauses):
 def fewest_aside(board, heights, nexts, clauses):
     """The fewest cards or runs to be set aside in the relaxed game."""
     most = packing(board, heights, nexts, 99)
-    while not within(board, heights, nexts, most, clauses):
+    hold(board, clauses, 0)
+    while not within(board, heights, nexts, most, clauses, 0):
         most += 1
     return most

@@ -6,7 +6,10 @@ FOUNDATIONS. Of several empty columns the first stands for all.
 
 from __future__ import annotations
 
-from cardems_solver.kernels.freecell_board import AWAY, height_of, next_rank
+import numpy as np
+
+from cardems_solver.kernels.bits import U1, lowest
+from cardems_solver.kernels.freecell_board import AWAY, CELL_CARDS, IN_CELLS, USED, height_of, next_rank
 from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, FIRST, HOME, SECOND, moved
 from cardems_solver.kernels.jit import jit
 
@@ -25,68 +28,96 @@ def _row(out, n, card, count, source, target):
 
 
 @jit
-def _places(board, heights, out, n, card, source, empty):
-    """Rows for one card from a cell or foundation to columns."""
-    below = (card + 4) ^ 2
-    for j in range(board.counts[0]):
-        top = board.cards[j, height_of(heights, j) - 1]
-        if top == below or top ^ 1 == below:
-            n = _row(out, n, card, 1, source, j)
-    if empty:
-        n = _row(out, n, card, 1, source, board.counts[0])
+def run_onto(board, heights, k, j, room, out, n):
+    """The row for the part of column k's last run that goes on column j, if there is one of at most ``room`` cards."""
+    height = height_of(heights, k)
+    top = board.cards[k, height - 1]
+    onto = board.cards[j, height_of(heights, j) - 1]
+    count = (onto >> 2) - (top >> 2)
+    if 0 < count <= height - board.start[k, height - 1] and count <= room:
+        card = board.cards[k, height - count]
+        if ((card ^ onto) & 2) != 0:
+            n = _row(out, n, card, count, k, j)
     return n
 
 
 @jit
-def list_rows(board, heights, nexts, cells, returns, runs, out):
-    """Every move, home moves first.
+def onto_column(board, heights, returns, nexts, j, out, n):
+    """Rows for cards from cells and foundations that go on column j."""
+    onto = board.cards[j, height_of(heights, j) - 1]
+    if onto < 4:
+        return n
+    for card in ((onto - 4) ^ 2, (onto - 4) ^ 3):
+        if board.counts[CELL_CARDS] >> card & 1:
+            n = _row(out, n, card, 1, CELLS, j)
+        elif returns and (card >> 2) == next_rank(nexts, card & 3) - 1:
+            n = _row(out, n, card, 1, FOUNDATIONS, j)
+    return n
 
-    cells: how many there are; returns: may foundation cards come back? runs: 0 for single cards only.
-    out: int64[MAX_ROWS, 4], modified in place. Returns their number.
+
+@jit
+def to_cell(board, heights, k, out, n):
+    """The row for the last card of column k that goes to a cell."""
+    return _row(out, n, board.cards[k, height_of(heights, k) - 1], 1, k, CELLS)
+
+
+@jit
+def from_column(board, heights, nexts, free, room_to_empty, k, out, n):
+    """Rows for cards of column k that go home, to a cell or to an empty column."""
+    height = height_of(heights, k)
+    top = board.cards[k, height - 1]
+    if top >> 2 == next_rank(nexts, top & 3):
+        n = _row(out, n, top, 1, k, FOUNDATIONS)
+    if free > 0:
+        n = to_cell(board, heights, k, out, n)
+    longest = height - board.start[k, height - 1]
+    for count in range(1, min(longest, room_to_empty, height - 1) + 1):
+        n = _row(out, n, board.cards[k, height - count], count, k, board.counts[USED])
+    return n
+
+
+@jit
+def rooms(board, free, runs):
+    """Most cards that a move takes to a column in use, and to an empty one (0 where there is none)."""
+    empty = COLUMNS - board.counts[USED]
+    if not runs:
+        return 1, min(empty, 1)
+    room = (1 + free) << empty
+    return room, room >> 1 if empty else 0
+
+
+@jit
+def list_rows(board, heights, nexts, cells, returns, runs, raising, out):
+    """Every move.
+
+    cells: how many there are; returns: may foundation cards come back? runs: 0 for single cards only; raising: 0 to
+    leave out moves from cells and foundations to other places than home, which always raise the bound
+    (``freecell_bounds``). out: int64[MAX_ROWS, 4], modified in place. Returns their number.
     """
-    used, in_cells = board.counts[0], board.counts[1]
-    empty = COLUMNS - used
-    free = cells - in_cells
-    room = 1
-    room_to_empty = min(empty, 1)
-    if runs:
-        room = (1 + free) << empty
-        room_to_empty = room >> 1 if empty else 0
+    used, free = board.counts[USED], cells - board.counts[IN_CELLS]
+    room, room_to_empty = rooms(board, free, runs)
     n = 0
-    for s in range(4):
-        rank = next_rank(nexts, s)
-        if rank < 13:
-            card = 4 * rank + s
-            if board.depth[card] == AWAY:
-                n = _row(out, n, card, 1, CELLS, FOUNDATIONS)
-            elif board.depth[card] == height_of(heights, board.column[card]) - 1:
-                n = _row(out, n, card, 1, board.column[card], FOUNDATIONS)
+    left = np.uint64(board.counts[CELL_CARDS])
+    while left:
+        card = lowest(left)
+        left &= left - U1
+        if card >> 2 == next_rank(nexts, card & 3):
+            n = _row(out, n, card, 1, CELLS, FOUNDATIONS)
+        if raising and room_to_empty:
+            n = _row(out, n, card, 1, CELLS, used)
     for k in range(used):
-        height = height_of(heights, k)
-        top = board.cards[k, height - 1]
-        longest = height - board.start[k, height - 1]
-        if free > 0:
-            n = _row(out, n, top, 1, k, CELLS)
+        n = from_column(board, heights, nexts, free, room_to_empty, k, out, n)
         for j in range(used):
             if j != k:
-                onto = board.cards[j, height_of(heights, j) - 1]
-                count = (onto >> 2) - (top >> 2)
-                if 0 < count <= longest and count <= room:
-                    card = board.cards[k, height - count]
-                    if ((card ^ onto) & 2) != 0:
-                        n = _row(out, n, card, count, k, j)
-        for count in range(1, min(longest, room_to_empty, height - 1) + 1):
-            n = _row(out, n, board.cards[k, height - count], count, k, used)
-    if in_cells:
-        for card in range(52):
-            if board.depth[card] == AWAY and (card >> 2) >= next_rank(nexts, card & 3):
-                n = _places(board, heights, out, n, card, CELLS, empty)
-    if returns:
+                n = run_onto(board, heights, k, j, room, out, n)
+        if raising:
+            n = onto_column(board, heights, returns, nexts, k, out, n)
+    if raising and returns:
         for s in range(4):
-            rank = next_rank(nexts, s) - 1
-            if rank >= 0:
-                card = 4 * rank + s
-                n = _places(board, heights, out, n, card, FOUNDATIONS, empty)
+            card = 4 * next_rank(nexts, s) + s - 4
+            if card >= 0:
+                if room_to_empty:
+                    n = _row(out, n, card, 1, FOUNDATIONS, used)
                 if free > 0:
                     n = _row(out, n, card, 1, FOUNDATIONS, CELLS)
     return n

@@ -1,14 +1,20 @@
 """The fewest moves in FreeCell, proved: A* over exact positions with the bound of ``freecell_bounds``.
 
-**Order.** The bound is consistent, so f = moves made + bound never falls along a path; positions are expanded layer
-by layer of f: all with the lowest f, then all with the next. A layer is worked off by walking over one array of bytes,
-so that no queue takes memory; those found in the layer that is being worked off are expanded at once, the newest first,
-which finds a solution soon once the layer is that of the minimum. While a layer is worked off, its f is a proved lower
-bound.
+**Order.** Positions are expanded layer by layer of f = moves made + bound: all with the lowest f, then all with the
+next. A layer is worked off by walking over arrays of bytes, so that no queue takes memory: in passes, the positions
+with most moves made first, and those found in the layer that is being worked off at once, the newest first. So once the
+layer is that of the minimum a solution is found after a small part of it. While a layer is worked off, its f is a
+proved lower bound.
 
 **Only what a layer needs is stored.** A successor whose f is above the layer's is not stored; the position waits
 again, for the next layer, instead (partial expansion: Yoshizumi, Miura & Ishida 2000). So no position is ever stored
-whose f is above the minimum, however bad the first solutions (``freecell_beam``) are.
+whose f is above the minimum, however bad the first solutions (``freecell_beam``) are. Positions within blocks
+(``freecell_blocks``) are not stored either.
+
+**The bound** is looked up among known clauses for every successor, and made exact only for positions that are expanded.
+So it may be too low for some, and f may fall along a path; a position reached with fewer moves than before is
+expanded again. A layer is done when all positions that can be reached through its own and lower ones are expanded, and
+any shorter solution would lead through such positions alone.
 
 The arrays of a search, all growing with it; 27 bytes a position and 4 a slot:
 
@@ -27,25 +33,30 @@ from itertools import pairwise
 import numpy as np
 
 from cardems_solver.kernels import freecell
+from cardems_solver.kernels.bits import U0, bit
 from cardems_solver.kernels.freecell_beam import LEVELS, beam, candidates
-from cardems_solver.kernels.freecell_board import AWAY, FULL, empty_board, home_count, spread
-from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
-from cardems_solver.kernels.freecell_bounds import fewest_aside, within
-from cardems_solver.kernels.freecell_moves import (
-    CARD,
-    CELLS,
-    COUNT,
-    FOUNDATIONS,
-    MAX_ROWS,
-    SOURCE,
-    TARGET,
-    list_rows,
-    make,
-    new_code,
-    settle,
-    unmake,
+from cardems_solver.kernels.freecell_blocks import (
+    ASIDE,
+    AT,
+    BLOCK,
+    END,
+    FRAMES,
+    HEIGHTS,
+    IDLE,
+    MADE,
+    NEXTS,
+    ROWS,
+    advance,
+    begin,
+    enter,
+    undo,
 )
-from cardems_solver.kernels.freecell_state import COLUMNS, destination, moved, start
+from cardems_solver.kernels.freecell_blocks import walk as new_walk
+from cardems_solver.kernels.freecell_board import FULL, empty_board, height_of, home_count, spread
+from cardems_solver.kernels.freecell_bounds import clauses as new_clauses
+from cardems_solver.kernels.freecell_bounds import fewest_aside, hold, hold_without, refuted, within
+from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, MAX_ROWS, SOURCE, TARGET, new_code
+from cardems_solver.kernels.freecell_state import destination, start
 from cardems_solver.kernels.freecell_store import find, path, put, rehash, words_of
 from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.table import grown
@@ -54,64 +65,85 @@ from cardems_solver.outcome import SOLVABLE, TO_FOUNDATION, UNDECIDED, UNSOLVABL
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
-STORED, LAYER, AT, AGAIN, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(9)
+STORED, LAYER, NEXT, AGAIN, DEEP, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(10)
 PAUSED, CROWDED, PROVED, SHORTER, TOO_LONG = range(5)
 FIRST = 100_000
 """So many positions the search for any solution may store, before the search for the shortest begins."""
 WIDTHS = 30, 300, 3000
 """Of the beam searches before the search for the shortest."""
-WIDER = (100_000, 10_000), (500_000, 40_000)
-"""Once that many positions are stored, a beam search of that width: every position above the minimum that is not stored
-saves more."""
+DEEPEST, STEP = 64, 8
+"""Of the passes over a layer: the first is over positions with at least so many moves made, the next so many fewer."""
 NONE = 255
 """As a length: no solution known. Longer ones cannot be told (lengths are bytes)."""
 
 
 @jit
-def _aside_after(board, heights0, nexts0, aside0, row, heights, nexts, most, gains, clauses):
-    """What the bound counts as set aside after a move, or anything above ``most`` if it is above.
+def _moving(board, walk):
+    """The cards that the walk's last move took from their column or cell."""
+    level = walk.level[0]
+    row = walk.rows[level, walk.frames[level, AT] - 1]
+    if row[SOURCE] >= CELLS:
+        return bit(row[CARD])
+    height = height_of(walk.frames[level, HEIGHTS], row[SOURCE])
+    cards = U0
+    for i in range(height - row[COUNT], height):
+        cards |= bit(board.cards[row[SOURCE], i])
+    return cards
+
+
+@jit
+def _gains(board, walk, clauses):
+    """May the walk's last move make the bound's count of what is set aside one less, wherever the cards go?
+
+    Only taking cards off a column's end does. The walk's ``gains`` hold for each frame what is known of taking the last
+    card off each column: -1 nothing, else whether it may.
+    """
+    level = walk.level[0]
+    before, gains = walk.frames[level], walk.gains[level]
+    row = walk.rows[level, before[AT] - 1]
+    source = row[SOURCE]
+    if source >= CELLS or row[TARGET] == FOUNDATIONS or before[ASIDE] == 0:
+        return False
+    if row[COUNT] > 1:
+        return not refuted(board, clauses, level, _moving(board, walk), False, before[ASIDE] - 1)
+    if gains[source] < 0:
+        gains[source] = not refuted(board, clauses, level, bit(row[CARD]), False, before[ASIDE] - 1)
+    return gains[source] == 1
+
+
+@jit
+def _aside_after(board, walk, most, clauses):
+    """What the bound counts as set aside after the walk's last move, or anything above ``most`` if it is above.
 
     A move changes it by one at most. Sending a card home or returning one changes nothing: the relaxed game begins with
     sending home what can go. Taking a card from the column's end for good (to a cell, an empty column) makes
-    it less by one or nothing; where it then lies can only make it more. heights0, nexts0, aside0: before the move;
-    heights, nexts: after it, no safe cards sent home yet; gains: int64[8], modified in place: what is known of taking
-    the last card off each column, -1 nothing, else whether it is one less.
+    it less by one or nothing; where it then lies can only make it more.
     """
-    source, target = row[SOURCE], row[TARGET]
-    if target == FOUNDATIONS or source == FOUNDATIONS:
-        return aside0
-    if source < CELLS and aside0 > 0:
-        less = True
-        if row[COUNT] == 1:
-            if gains[source] < 0:
-                card = row[CARD]
-                column, depth = board.column[card], board.depth[card]
-                board.column[card], board.depth[card] = COLUMNS, AWAY
-                gains[source] = 0
-                if within(board, heights0 - (1 << (7 * source)), nexts0, aside0 - 1, clauses):
-                    gains[source] = 1
-                board.column[card], board.depth[card] = column, depth
-            less = gains[source] == 1
-            if less and target == CELLS:
-                return aside0 - 1
-        if less and within(board, heights, nexts, aside0 - 1, clauses):
-            return aside0 - 1
-    if target == CELLS or most < aside0 or within(board, heights, nexts, aside0, clauses):
-        return aside0
-    return aside0 + 1
+    level = walk.level[0]
+    row = walk.rows[level, walk.frames[level, AT] - 1]
+    aside = walk.frames[level, ASIDE]
+    if row[TARGET] == FOUNDATIONS or row[SOURCE] == FOUNDATIONS:
+        return aside
+    gains = _gains(board, walk, clauses)
+    if row[TARGET] == CELLS:
+        return aside - gains
+    cards = _moving(board, walk)
+    if gains and not refuted(board, clauses, level, cards, True, aside - 1):
+        return aside - 1
+    if most < aside or not refuted(board, clauses, level, cards, True, aside):
+        return aside
+    return aside + 1
 
 
 @entry
-def _search(
-    words, waiting, made, asides, slots, counts, board, rows, gains, sent, clauses, dive, under, game, budget, stop
-):
+def _search(words, waiting, made, asides, slots, counts, board, walk, clauses, dive, under, game, budget, stop):
     """Expand up to ``budget`` positions.
 
-    game: int64[4]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
-    dive: uint32[m], the stack of the newest. counts: int64[9]. Returns one of the constants above.
+    game: int64[5]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
+    are positions within blocks left out?
+    dive: uint32[m], the stack of the newest. counts: int64[10]. Returns one of the constants above.
     """
-    cells, returns, runs, safe = game[0], game[1], game[2], game[3]
-    stored, layer, at, stacked = counts[STORED], counts[LAYER], counts[AT], counts[STACKED]
+    stored, layer, at, stacked = counts[STORED], counts[LAYER], counts[NEXT], counts[STACKED]
     status = PAUSED
     while budget > 0 and status == PAUSED and stop[0] == 0:
         if stored + MAX_ROWS > words.shape[0] or (stored + MAX_ROWS) * 4 > slots.size * 3:
@@ -123,7 +155,7 @@ def _search(
             if waiting[dive[stacked]] == layer:
                 n = np.int64(dive[stacked])
         if n < 0:
-            while at < stored and waiting[at] != layer:
+            while at < stored and (waiting[at] != layer or made[at] < counts[DEEP]):
                 at += 1
             if at < stored:
                 n = at
@@ -132,6 +164,10 @@ def _search(
             if counts[AGAIN]:
                 counts[AGAIN] = 0
                 continue
+            if counts[DEEP] > 0:
+                counts[DEEP] -= STEP
+                continue
+            counts[DEEP] = DEEPEST
             layer = counts[BEST]
             for i in range(stored):
                 if waiting[i] and waiting[i] < layer:
@@ -141,42 +177,62 @@ def _search(
             continue
         budget -= 1
         counts[EXPANDED] += 1
-        made0 = np.int64(made[n])
         waiting[n] = 0
-        a0, b0, c0 = words_of(words, n)
-        heights0, nexts0 = spread(board, a0, b0, c0, under, runs)
-        aside0 = np.int64(asides[n])
-        later = False
-        for k in range(8):
-            gains[k] = -1
-        for i in range(list_rows(board, heights0, nexts0, cells, returns, runs, rows)):
-            row = rows[i]
-            a, b, c = moved(a0, b0, c0, row[CARD], new_code(board, heights0, row[CARD], row[TARGET]))
-            heights, nexts = make(board, heights0, nexts0, runs, row)
-            made1 = made0 + 1 - home_count(nexts)
-            heights1, nexts1 = heights, nexts
-            if safe:
-                heights, nexts, a, b, c = settle(board, heights, nexts, a, b, c, sent)
-            made1 += home_count(nexts)
+        a, b, c = words_of(words, n)
+        heights, nexts = spread(board, a, b, c, under, game[2])
+        hold(board, clauses, 0)
+        slack = layer - np.int64(made[n]) - 52 + home_count(nexts)
+        while asides[n] <= slack and not within(board, heights, nexts, np.int64(asides[n]), clauses, 0):
+            asides[n] += 1
+        later = asides[n] >= slack
+        begin(walk, board, heights, nexts, a, b, c, game, not later)
+        walk.frames[0, MADE] = made[n]
+        walk.frames[0, ASIDE] = asides[n]
+        if asides[n] > slack:
+            walk.frames[0, AT] = walk.frames[0, ROWS]
+        while True:
+            kind = advance(walk, board, game)
+            if kind == END:
+                break
+            level = walk.level[0]
+            child = walk.frames[level + 1]
             counts[GENERATED] += 1
-            known = -1
-            aside = 0
-            total = made1 + 52 - home_count(nexts)
-            most = layer - total
-            fits = most >= 0 and most >= aside0 - 1
-            if fits:
-                known = find(slots, words, a, b, c)
-                fits = known < 0 or made1 < made[known]
-            if fits:
-                aside = _aside_after(board, heights0, nexts0, aside0, row, heights1, nexts1, most, gains, clauses)
-                fits = aside <= most
-                later |= not fits
-            else:
-                later |= most < 0 or most < aside0 - 1
-            unmake(board, heights0, row)
-            if not fits:
+            made1 = child[MADE]
+            most = layer - made1 - 52 + home_count(child[NEXTS])
+            aside0 = walk.frames[level, ASIDE]
+            if most < 0 or most < aside0 - 1:
+                later = True
+                undo(walk, board)
                 continue
+            if most < aside0 and not _gains(board, walk, clauses):
+                later = True
+                undo(walk, board)
+                continue
+            known = -1
+            if kind == BLOCK:
+                a, b, c = walk.words[level + 1, 0], walk.words[level + 1, 1], walk.words[level + 1, 2]
+                known = find(slots, words, a, b, c)
+                if known >= 0 and made1 >= made[known]:
+                    undo(walk, board)
+                    continue
+            child[ASIDE] = _aside_after(board, walk, most, clauses)
+            if child[ASIDE] > most:
+                later = True
+                undo(walk, board)
+                continue
+            if kind == IDLE:
+                hold_without(clauses, level, walk.rows[level, walk.frames[level, AT] - 1, CARD])
+                enter(walk, board, game, child[ASIDE] < most)
+                later |= child[ASIDE] == most
+                continue
+            undo(walk, board)
             if known < 0:
+                if stored == words.shape[0]:
+                    # once more from the beginning, when there is room
+                    waiting[n] = layer
+                    counts[AGAIN] = 1
+                    status = CROWDED
+                    break
                 slots[-1 - known] = stored + 1
                 known = stored
                 stored += 1
@@ -184,9 +240,9 @@ def _search(
                 counts[AGAIN] = 1
             put(words, known, a, b, c, n)
             made[known] = made1
-            asides[known] = aside
+            asides[known] = child[ASIDE]
             waiting[known] = layer
-            if nexts == FULL:
+            if child[NEXTS] == FULL:
                 counts[BEST] = made1
                 counts[GOAL] = known
                 status = SHORTER
@@ -195,11 +251,11 @@ def _search(
             elif stacked < dive.size:
                 dive[stacked] = known
                 stacked += 1
-        if later and layer + 1 < counts[BEST]:
+        if later and layer + 1 < counts[BEST] and status != CROWDED:
             waiting[n] = layer + 1
             if layer + 1 == NONE:
                 status = TOO_LONG
-    counts[STORED], counts[LAYER], counts[AT], counts[STACKED] = stored, layer, at, stacked
+    counts[STORED], counts[LAYER], counts[NEXT], counts[STACKED] = stored, layer, at, stacked
     return status
 
 
@@ -211,30 +267,37 @@ def _bound(board, a, b, c, under, runs, clauses):
 
 
 @entry
-def _between(before, after, board, rows, sent, under, game, out):
-    """Write the steps from one position to its successor: a move, then the safe cards that go home.
+def _between(words, made, first, last, board, walk, under, game, out):
+    """Write the steps from one stored position to the next: idle moves, another, then the safe cards that go home.
 
-    before, after: uint64[3]; out: int64[53, 2], modified in place. Returns how many; 0 if it is no successor.
+    first, last: their numbers; out: int64[69, 2], modified in place. Returns how many; 0 if there is no such way.
     """
-    a0, b0, c0 = before[0], before[1], before[2]
-    heights0, nexts0 = spread(board, a0, b0, c0, under, game[2])
-    for i in range(list_rows(board, heights0, nexts0, game[0], game[1], game[2], rows)):
-        row = rows[i]
-        code = new_code(board, heights0, row[CARD], row[TARGET])
-        a, b, c = moved(a0, b0, c0, row[CARD], code)
-        heights, nexts = make(board, heights0, nexts0, game[2], row)
-        home = home_count(nexts)
-        if game[3]:
-            heights, nexts, a, b, c = settle(board, heights, nexts, a, b, c, sent)
-        unmake(board, heights0, row)
-        if a == after[0] and b == after[1] and c == after[2]:
-            out[0, 0], out[0, 1] = row[CARD], destination(row[CARD], code)
-            n = 1
-            for j in range(home_count(nexts) - home):
-                out[n, 0], out[n, 1] = sent[j], TO_FOUNDATION
+    a, b, c = words_of(words, first)
+    a1, b1, c1 = words_of(words, last)
+    most = np.int64(made[last]) - np.int64(made[first])
+    heights, nexts = spread(board, a, b, c, under, game[2])
+    begin(walk, board, heights, nexts, a, b, c, game, 1)
+    walk.frames[0, MADE] = 0
+    while True:
+        kind = advance(walk, board, game)
+        if kind == END:
+            return 0
+        level = walk.level[0]
+        reached = walk.words[level + 1]
+        if kind == IDLE and level + 2 <= most:
+            enter(walk, board, game, 1)
+        elif walk.frames[level + 1, MADE] <= most and reached[0] == a1 and reached[1] == b1 and reached[2] == c1:
+            n = level + 1
+            for i in range(n):
+                row = walk.rows[i, walk.frames[i, AT] - 1]
+                out[i, 0] = row[CARD]
+                out[i, 1] = destination(row[CARD], new_code(board, walk.frames[i, HEIGHTS], row[CARD], row[TARGET]))
+            for i in range(walk.frames[n, MADE] - n):
+                out[n, 0], out[n, 1] = walk.sent[i], TO_FOUNDATION
                 n += 1
             return n
-    return 0
+        else:
+            undo(walk, board)
 
 
 def below(position: Position) -> np.ndarray:
@@ -249,23 +312,23 @@ def below(position: Position) -> np.ndarray:
 class Search:
     """The arrays of one search, grown as it goes on."""
 
-    def __init__(self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True) -> None:
+    def __init__(
+        self, position: Position, rules: Rules, metric: str, limits: Limits, safe: bool = True, blocks: bool = True
+    ) -> None:
         self.origin, self.limits = position, limits
         runs = int(metric == "moves")
-        self.game = np.array([rules.cells, rules.foundation_return, runs, safe], np.int64)
+        self.game = np.array([rules.cells, rules.foundation_return, runs, safe, blocks], np.int64)
         self.under = below(position)
         self.board = empty_board()
-        self.clauses = new_clauses()
-        self.rows = np.zeros((MAX_ROWS, 4), np.int64)
-        self.gains = np.zeros(8, np.int64)
-        self.sent = np.zeros(52, np.int64)
+        self.clauses = new_clauses(FRAMES)
+        self.walk = new_walk()
         self.dive = np.zeros(1 << 12, np.uint32)
         self.words = np.zeros((2048, 3), np.uint64)
         self.waiting = np.zeros(2048, np.uint8)
         self.made = np.zeros(2048, np.uint8)
         self.asides = np.zeros(2048, np.uint8)
         self.slots = np.zeros(4096, np.uint32)
-        self.counts = np.zeros(9, np.int64)
+        self.counts = np.zeros(10, np.int64)
         _, self.start = start(position)
         bound = _bound(self.board, *self.start, self.under, runs, self.clauses)
         self.words[0] = self.start
@@ -273,6 +336,7 @@ class Search:
         self.asides[0] = bound - 52 + sum(position.foundations)
         self.counts[STORED] = 1
         self.counts[LAYER] = bound
+        self.counts[DEEP] = DEEPEST
         self.counts[BEST] = NONE
         self.counts[GOAL] = -1
         rehash(self.slots, self.words, 1)
@@ -283,7 +347,7 @@ class Search:
 
     def advance(self, budget: int) -> int:
         arrays = self.words, self.waiting, self.made, self.asides, self.slots, self.counts
-        room = self.board, self.rows, self.gains, self.sent, self.clauses, self.dive
+        room = self.board, self.walk, self.clauses, self.dive
         return _search(*arrays, *room, self.under, self.game, budget, self.limits.stop)
 
     def affords(self, width: int) -> bool:
@@ -298,16 +362,16 @@ class Search:
         words, made = np.zeros((rows, 3), np.uint64), np.zeros(rows, np.uint8)
         words[0] = self.start
         hashes = np.zeros(1 << (32 * width).bit_length(), np.uint64)
-        room = self.board, self.rows, self.sent, self.under, self.game, self.limits.stop
+        room = self.board, self.walk.rows[0], self.walk.sent, self.under, self.game, self.limits.stop
         _, goal = beam(width, int(self.counts[BEST]), words, made, hashes, candidates(width), *room)
-        return None if goal < 0 else self.steps(words, goal)
+        return None if goal < 0 else self.steps(words, made, goal)
 
-    def steps(self, words: np.ndarray, goal: int) -> list[Step]:
+    def steps(self, words: np.ndarray, made: np.ndarray, goal: int) -> list[Step]:
         """The steps to a position found."""
         steps: list[Step] = []
-        out = np.zeros((53, 2), np.int64)
-        for before, after in pairwise(path(words, goal)):
-            n = _between(before, after, self.board, self.rows, self.sent, self.under, self.game, out)
+        out = np.zeros((69, 2), np.int64)
+        for first, last in pairwise(path(words, goal)):
+            n = _between(words, made, first, last, self.board, self.walk, self.under, self.game, out)
             steps += [(int(card), int(target)) for card, target in out[:n]]
         return steps
 
@@ -331,12 +395,14 @@ class Search:
         return True
 
 
-def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True) -> Outcome:
+def minimum(
+    position: Position, rules: Rules, metric: str, limits: Limits, progress=None, safe: bool = True, blocks: bool = True
+) -> Outcome:
     """The shortest solution in a metric (``moves`` or ``cards``), or proved bounds when a limit ends the search.
 
-    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``.
+    ``safe`` False leaves out the rule of ``freecell_moves.is_safe``, ``blocks`` False that of ``freecell_blocks``.
     """
-    search = Search(position, rules, metric, limits, safe)
+    search = Search(position, rules, metric, limits, safe, blocks)
     counts = search.counts
     steps: list[Step] | None = None
 
@@ -350,12 +416,6 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
         counts[BEST] = len(steps)
         report(steps=steps, length=len(steps))
 
-    def widen(width: int) -> None:
-        if counts[BEST] > counts[LAYER] and search.affords(width):
-            better = search.beam(width)
-            if better is not None:
-                improved(better)
-
     if position.won:
         improved([])
     first = freecell.decide(position, rules, replace(limits, states=min(limits.states or FIRST, FIRST)))
@@ -365,9 +425,11 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
     if first.verdict == SOLVABLE and metric == "moves" and len(first.steps) < NONE:
         improved(first.steps)
     for width in WIDTHS:
-        widen(width)
+        if counts[BEST] > counts[LAYER] and search.affords(width):
+            better = search.beam(width)
+            if better is not None:
+                improved(better)
 
-    wider = list(WIDER)
     status, reason = (PROVED if counts[BEST] <= counts[LAYER] else PAUSED), None
     budget = 200
     while status not in (PROVED, TOO_LONG) and reason is None:
@@ -375,16 +437,12 @@ def minimum(position: Position, rules: Rules, metric: str, limits: Limits, progr
         status = search.advance(budget)
         budget = min(2 * budget, 5_000)
         if counts[BEST] != best:
-            improved(search.steps(search.words, int(counts[GOAL])))
+            improved(search.steps(search.words, search.made, int(counts[GOAL])))
         if status == CROWDED and not search.grow():
             reason = MEMORY
         elif status not in (PROVED, TOO_LONG):
             reason = limits.exceeded(int(counts[STORED]))
             report()
-            if reason is None and wider and counts[STORED] > wider[0][0]:
-                widen(wider.pop(0)[1])
-                if counts[BEST] <= counts[LAYER]:
-                    status = PROVED
     solved, proved = steps is not None, status == PROVED
     return Outcome(
         verdict=SOLVABLE if solved else UNSOLVABLE if proved else UNDECIDED,

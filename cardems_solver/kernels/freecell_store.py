@@ -63,13 +63,10 @@ def rehash(slots, words, count):
         slots[i] = n + 1
 
 
-def path(words: np.ndarray, goal: int) -> list[np.ndarray]:
-    """The words of the positions from number 0 to ``goal``."""
-    path = []
-    n = goal
-    while True:
-        spare = [int(word) >> 52 for word in words[n]]
-        path.append(words[n] & _DECK)
-        if n == 0:
-            return path[::-1]
-        n = spare[0] | spare[1] << 12 | spare[2] << 24
+def path(words: np.ndarray, goal: int) -> list[int]:
+    """The numbers of the positions from 0 to ``goal``."""
+    path = [goal]
+    while path[-1]:
+        spare = [int(word) >> 52 for word in words[path[-1]]]
+        path.append(spare[0] | spare[1] << 12 | spare[2] << 24)
+    return path[::-1]
