@@ -380,7 +380,7 @@ class Search:
         stored = int(self.counts[STORED])
         rows, slots = len(self.words), len(self.slots)
         if stored + MAX_ROWS > rows:
-            rows += max(rows // 8, 8192)
+            rows += max(rows // 16, 8192)
         if (stored + MAX_ROWS) * 4 > slots * 3:
             slots *= 2
         if rows >= 2**32 or not self.limits.allows(rows * 27 + slots * 4):
