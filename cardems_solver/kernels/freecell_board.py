@@ -25,7 +25,7 @@ AWAY = 100
 FULL = 13 * 0x1111
 """``nexts`` when every card is home."""
 USED, IN_CELLS, CELL_CARDS, IN_PLACE = range(4)
-_SUIT = np.uint64(0x1111111111111)
+SUIT = np.uint64(0x1111111111111)
 
 
 class Board(NamedTuple):
@@ -141,5 +141,5 @@ def spread(board, a, b, c, under, runs):
         left &= left - U1
     nexts = 0
     for s in range(4):
-        nexts |= popcount(home & (_SUIT << np.uint64(s))) << (4 * s)
+        nexts |= popcount(home & (SUIT << np.uint64(s))) << (4 * s)
     return heights, nexts

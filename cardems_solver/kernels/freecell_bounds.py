@@ -36,7 +36,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, lowest, mix3, popcount
-from cardems_solver.kernels.freecell_board import FULL, IN_PLACE, height_of, next_rank
+from cardems_solver.kernels.freecell_board import CELL_CARDS, FULL, IN_PLACE, SUIT, height_of, next_rank
 from cardems_solver.kernels.jit import jit
 
 
@@ -223,16 +223,22 @@ def _having(clauses, cards):
 
 
 @jit
-def hold(board, clauses, frame):
-    """Find the clauses that hold on the board."""
-    low, high = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & DECK)
+def hold(board, clauses, nexts, frame):
+    """Find the clauses that hold on the board. nexts: its foundations."""
+    away = np.uint64(board.counts[CELL_CARDS])
+    for s in range(4):
+        away |= SUIT << np.uint64(s) & (bit(4 * next_rank(nexts, s)) - U1)
+    away_low, away_high = _having(clauses, away)
+    low, high = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & ~away & DECK)
     dealt, kept = clauses.dealt[0], clauses.counts[0]
     # all ones where a clause is kept
     all_low = ~U0 if kept >= 64 else bit(kept) - U1
     all_high = U0 if kept <= 64 else ~U0 >> np.uint64(KEPT - kept)
-    other_low, other_high = _holding_of(board, clauses, all_low & ~dealt[0], all_high & ~dealt[1])
-    clauses.holding[frame, 0] = (dealt[0] & ~low) | other_low
-    clauses.holding[frame, 1] = (dealt[1] & ~high) | other_high
+    other_low = all_low & ~dealt[0] & ~away_low
+    other_high = all_high & ~dealt[1] & ~away_high
+    other_low, other_high = _holding_of(board, clauses, other_low, other_high)
+    clauses.holding[frame, 0] = (dealt[0] & ~low & ~away_low) | other_low
+    clauses.holding[frame, 1] = (dealt[1] & ~high & ~away_high) | other_high
 
 
 @jit
@@ -400,7 +406,7 @@ def refuted(board, clauses, frame, cards, landed, most):
     low, high = _having(clauses, cards)
     other_low, other_high = U0, U0
     if landed:
-        other_low, other_high = _holding_of(board, clauses, low, high)
+        other_low, other_high = _holding_of(board, clauses, low & ~clauses.dealt[0, 0], high & ~clauses.dealt[0, 1])
     low = (clauses.holding[frame, 0] & ~low) | other_low
     high = (clauses.holding[frame, 1] & ~high) | other_high
     hit, _ = _runs_to_hit(clauses, low, high, most)
@@ -419,7 +425,7 @@ def within(board, heights, nexts, most, clauses, frame):
             return False
         if _play(board, heights, nexts, runs, clauses):
             return True
-        hold(board, clauses, frame)
+        hold(board, clauses, nexts, frame)
     return True
 
 
@@ -427,7 +433,7 @@ def within(board, heights, nexts, most, clauses, frame):
 def fewest_aside(board, heights, nexts, clauses):
     """The fewest cards or runs to be set aside in the relaxed game."""
     most = packing(board, heights, nexts, 99)
-    hold(board, clauses, 0)
+    hold(board, clauses, nexts, 0)
     while not within(board, heights, nexts, most, clauses, 0):
         most += 1
     return most

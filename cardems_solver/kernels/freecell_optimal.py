@@ -71,6 +71,8 @@ FIRST = 100_000
 """So many positions the search for any solution may store, before the search for the shortest begins."""
 WIDTHS = 30, 300, 3000
 """Of the beam searches before the search for the shortest."""
+EXACT, ASIDE_BITS = 0x80, 0x7F
+"""Of what a position's bound counts as set aside: it is no less than it should be; the number."""
 DEEPEST, STEP = 64, 8
 """Of the passes over a layer: the first is over positions with at least so many moves made, the next so many fewer."""
 NONE = 255
@@ -180,15 +182,18 @@ def _search(words, waiting, made, asides, slots, counts, board, walk, clauses, d
         waiting[n] = 0
         a, b, c = words_of(words, n)
         heights, nexts = spread(board, a, b, c, under, game[2])
-        hold(board, clauses, 0)
+        hold(board, clauses, nexts, 0)
+        aside = np.int64(asides[n] & ASIDE_BITS)
         slack = layer - np.int64(made[n]) - 52 + home_count(nexts)
-        while asides[n] <= slack and not within(board, heights, nexts, np.int64(asides[n]), clauses, 0):
-            asides[n] += 1
-        later = asides[n] >= slack
+        if not asides[n] & EXACT:
+            while aside <= slack and not within(board, heights, nexts, aside, clauses, 0):
+                aside += 1
+            asides[n] = aside | EXACT * (aside <= slack)
+        later = aside >= slack
         begin(walk, board, heights, nexts, a, b, c, game, not later)
         walk.frames[0, MADE] = made[n]
-        walk.frames[0, ASIDE] = asides[n]
-        if asides[n] > slack:
+        walk.frames[0, ASIDE] = aside
+        if aside > slack:
             walk.frames[0, AT] = walk.frames[0, ROWS]
         while True:
             kind = advance(walk, board, game)
