@@ -1,0 +1,284 @@
+"""A* over exact FreeCell positions with the bound of ``freecell_bounds``.
+
+**Order.** Positions are expanded layer by layer of f = moves made + bound: all with the lowest f, then all with the
+next. A layer is worked off by walking over arrays of bytes, so that no queue takes memory: in passes, the positions
+with most moves made first, and those found in the layer that is being worked off at once, the newest first. So once the
+layer is that of the minimum a solution is found after a small part of it. While a layer is worked off, its f is a
+proved lower bound.
+
+**Only what a layer needs is stored.** A successor whose f is above the layer's is not stored; the position waits
+again, for the next layer, instead (partial expansion: Yoshizumi, Miura & Ishida 2000). So no position is ever stored
+whose f is above the minimum, however bad the first solutions (``freecell_beam``) are. Positions within blocks
+(``freecell_blocks``) are not stored either.
+
+**The bound** is looked up among known clauses for every successor, and made exact only for positions that are expanded.
+So it may be too low for some, and f may fall along a path; a position reached with fewer moves than before is
+expanded again. A layer is done when all positions that can be reached through its own and lower ones are expanded, and
+any shorter solution would lead through such positions alone.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from cardems_solver.kernels.bits import U0, bit
+from cardems_solver.kernels.freecell_blocks import (
+    ASIDE,
+    AT,
+    BLOCK,
+    END,
+    HEIGHTS,
+    IDLE,
+    MADE,
+    NEXTS,
+    ROWS,
+    advance,
+    begin,
+    enter,
+    undo,
+)
+from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, spread
+from cardems_solver.kernels.freecell_bounds import hold, hold_without, refuted, within
+from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET
+from cardems_solver.kernels.freecell_store import find, put, words_of
+from cardems_solver.kernels.jit import entry, jit
+
+STORED, LAYER, NEXT, AGAIN, DEEP, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(10)
+"""Indices into the counters of ``search``: positions stored; the layer being worked off; where the pass over it has
+come to; must that pass be made again? the moves made that it asks for; length of the best solution and its last
+position; positions expanded, generated; how many the stack of the newest holds."""
+PAUSED, CROWDED, PROVED, SHORTER, TOO_LONG = range(5)
+"""What ``search`` returns: budget spent; no room; nothing left that could be better; a better solution; solutions of
+NONE moves or more cannot be told."""
+EXACT, ASIDE_BITS = 0x80, 0x7F
+"""Of what a position's bound counts as set aside: it is no less than it should be; the number."""
+DEEPEST, STEP = 64, 8
+"""Of the passes over a layer: the first is over positions with at least so many moves made, the next so many fewer."""
+NONE = 255
+"""As a length: no solution known. Longer ones cannot be told (lengths are bytes)."""
+ROOM = 512
+"""A position is expanded when there is room for so many more. (Should it have more successors, it is done again.)"""
+
+
+class Pool(NamedTuple):
+    """The positions stored. All arrays grow with the search: 27 bytes a position and 4 a slot.
+
+    Attributes:
+        words: uint64[n, 3]: see ``freecell_store``.
+        waiting: uint8[n]: the layer in which a position waits to be expanded, else 0.
+        made: uint8[n]: moves made up to it.
+        asides: uint8[n]: what the bound counts as set aside, and EXACT.
+        slots: uint32[2^k]: index of the words.
+    """
+
+    words: np.ndarray
+    waiting: np.ndarray
+    made: np.ndarray
+    asides: np.ndarray
+    slots: np.ndarray
+
+
+@jit
+def _moving(board, walk):
+    """The cards that the walk's last move took from their column or cell."""
+    level = walk.level[0]
+    row = walk.rows[level, walk.frames[level, AT] - 1]
+    if row[SOURCE] >= CELLS:
+        return bit(row[CARD])
+    height = height_of(walk.frames[level, HEIGHTS], row[SOURCE])
+    cards = U0
+    for i in range(height - row[COUNT], height):
+        cards |= bit(board.cards[row[SOURCE], i])
+    return cards
+
+
+@jit
+def _gains(board, walk, clauses):
+    """May the walk's last move make the bound's count of what is set aside one less, wherever the cards go?
+
+    Only taking cards off a column's end does. The walk's ``gains`` hold for each frame what is known of taking the last
+    card off each column: -1 nothing, else whether it may.
+    """
+    level = walk.level[0]
+    before, gains = walk.frames[level], walk.gains[level]
+    row = walk.rows[level, before[AT] - 1]
+    source = row[SOURCE]
+    if source >= CELLS or row[TARGET] == FOUNDATIONS or before[ASIDE] == 0:
+        return False
+    if row[COUNT] > 1:
+        return not refuted(board, clauses, level, _moving(board, walk), False, before[ASIDE] - 1)
+    if gains[source] < 0:
+        gains[source] = not refuted(board, clauses, level, bit(row[CARD]), False, before[ASIDE] - 1)
+    return gains[source] == 1
+
+
+@jit
+def _aside_after(board, walk, most, clauses):
+    """What the bound counts as set aside after the walk's last move, or anything above ``most`` if it is above.
+
+    A move changes it by one at most. Sending a card home or returning one changes nothing: the relaxed game begins with
+    sending home what can go. Taking a card from the column's end for good (to a cell, an empty column) makes
+    it less by one or nothing; where it then lies can only make it more.
+    """
+    level = walk.level[0]
+    row = walk.rows[level, walk.frames[level, AT] - 1]
+    aside = walk.frames[level, ASIDE]
+    if row[TARGET] == FOUNDATIONS or row[SOURCE] == FOUNDATIONS:
+        return aside
+    gains = _gains(board, walk, clauses)
+    if row[TARGET] == CELLS:
+        return aside - gains
+    cards = _moving(board, walk)
+    if gains and not refuted(board, clauses, level, cards, True, aside - 1):
+        return aside - 1
+    if most < aside or not refuted(board, clauses, level, cards, True, aside):
+        return aside
+    return aside + 1
+
+
+@jit
+def _choose(pool, dive, counts):
+    """Number of the position to be expanded next, or -1 if none is left in a layer below the best solution."""
+    waiting, made = pool.waiting, pool.made
+    while counts[STACKED]:
+        counts[STACKED] -= 1
+        n = np.int64(dive[counts[STACKED]])
+        if waiting[n] == counts[LAYER]:
+            return n
+    stored = counts[STORED]
+    while True:
+        layer, deep = counts[LAYER], counts[DEEP]
+        n = counts[NEXT]
+        while n < stored and (waiting[n] != layer or made[n] < deep):
+            n += 1
+        counts[NEXT] = n
+        if n < stored:
+            return n
+        counts[NEXT] = 0
+        if counts[AGAIN]:
+            counts[AGAIN] = 0
+        elif deep > 0:
+            counts[DEEP] -= STEP
+        else:
+            counts[DEEP] = DEEPEST
+            counts[LAYER] = counts[BEST]
+            for i in range(stored):
+                if waiting[i] and waiting[i] < counts[LAYER]:
+                    counts[LAYER] = waiting[i]
+            if counts[LAYER] == counts[BEST]:
+                return -1
+
+
+@jit
+def _wait(n, pool, dive, counts):
+    """Put position n among those that wait in the layer being worked off."""
+    pool.waiting[n] = counts[LAYER]
+    if n < counts[NEXT]:
+        counts[AGAIN] = 1
+    if counts[STACKED] < dive.size:
+        dive[counts[STACKED]] = n
+        counts[STACKED] += 1
+
+
+@jit
+def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
+    """Store the successors of position n that belong to the layer being worked off. Returns a status."""
+    layer = counts[LAYER]
+    a, b, c = words_of(pool.words, n)
+    heights, nexts = spread(board, a, b, c, under, game[2])
+    hold(board, clauses, nexts, 0)
+    aside = np.int64(pool.asides[n] & ASIDE_BITS)
+    slack = layer - np.int64(pool.made[n]) - 52 + home_count(nexts)
+    if not pool.asides[n] & EXACT:
+        while aside <= slack and not within(board, heights, nexts, aside, clauses, 0):
+            aside += 1
+        pool.asides[n] = aside | EXACT * (aside <= slack)
+    later = aside >= slack
+    begin(walk, board, heights, nexts, a, b, c, game, not later)
+    walk.frames[0, MADE] = pool.made[n]
+    walk.frames[0, ASIDE] = aside
+    if aside > slack:
+        walk.frames[0, AT] = walk.frames[0, ROWS]
+    status = PAUSED
+    while True:
+        kind = advance(walk, board, game)
+        if kind == END:
+            break
+        counts[GENERATED] += 1
+        level = walk.level[0]
+        child = walk.frames[level + 1]
+        moves = child[MADE]
+        # so many may be set aside after it
+        most = layer - moves - 52 + home_count(child[NEXTS])
+        aside = walk.frames[level, ASIDE]
+        if most < 0 or most < aside - 1 or (most < aside and not _gains(board, walk, clauses)):
+            later = True
+            undo(walk, board)
+            continue
+        known = -1
+        if kind == BLOCK:
+            a, b, c = walk.words[level + 1, 0], walk.words[level + 1, 1], walk.words[level + 1, 2]
+            known = find(pool.slots, pool.words, a, b, c)
+            if known >= 0 and moves >= pool.made[known]:
+                undo(walk, board)
+                continue
+        child[ASIDE] = _aside_after(board, walk, most, clauses)
+        if child[ASIDE] > most:
+            later = True
+            undo(walk, board)
+            continue
+        if kind == IDLE:
+            later |= child[ASIDE] == most
+            hold_without(clauses, level, walk.rows[level, walk.frames[level, AT] - 1, CARD])
+            enter(walk, board, game, child[ASIDE] < most)
+            continue
+        undo(walk, board)
+        if known < 0:
+            if counts[STORED] == pool.words.shape[0]:
+                _wait(n, pool, dive, counts)
+                return CROWDED
+            pool.slots[-1 - known] = counts[STORED] + 1
+            known = counts[STORED]
+            counts[STORED] += 1
+        put(pool.words, known, a, b, c, n)
+        pool.made[known] = moves
+        pool.asides[known] = child[ASIDE]
+        if child[NEXTS] == FULL:
+            pool.waiting[known] = 0
+            counts[BEST] = moves
+            counts[GOAL] = known
+            status = PROVED if moves == layer else SHORTER
+        else:
+            _wait(known, pool, dive, counts)
+    if later and layer + 1 < counts[BEST]:
+        pool.waiting[n] = layer + 1
+        if layer + 1 == NONE:
+            status = TOO_LONG
+    return status
+
+
+@entry
+def search(pool, counts, board, walk, clauses, dive, under, game, budget, stop):
+    """Expand up to ``budget`` positions.
+
+    game: int64[5]: number of cells; may foundation cards return? do runs move as one? are safe cards sent home at once?
+    are positions within blocks left out?
+    dive: uint32[m], the stack of the newest. counts: int64[10]. Returns one of the constants above.
+    """
+    for _ in range(budget):
+        room = counts[STORED] + ROOM
+        if room > pool.words.shape[0] or room * 4 > pool.slots.size * 3:
+            return CROWDED
+        n = _choose(pool, dive, counts)
+        if n < 0:
+            return PROVED
+        pool.waiting[n] = 0
+        counts[EXPANDED] += 1
+        status = _expand(n, pool, counts, board, walk, clauses, dive, under, game)
+        if status != PAUSED:
+            return status
+        if stop[0]:
+            break
+    return PAUSED
