@@ -81,10 +81,9 @@ class Pool(NamedTuple):
 
 
 @jit
-def _moving(board, walk):
-    """The cards that the walk's last move took from their column or cell."""
+def _moving(board, walk, row):
+    """The cards that a move from the walk's frame takes from their column or cell."""
     level = walk.level[0]
-    row = walk.rows[level, walk.frames[level, AT] - 1]
     if row[SOURCE] >= CELLS:
         return bit(row[CARD])
     height = height_of(walk.frames[level, HEIGHTS], row[SOURCE])
@@ -95,23 +94,39 @@ def _moving(board, walk):
 
 
 @jit
-def _gains(board, walk, clauses):
-    """May the walk's last move make the bound's count of what is set aside one less, wherever the cards go?
+def _gains(board, walk, clauses, row):
+    """May a move from the walk's frame make the bound's count of what is set aside one less, wherever the cards go?
 
     Only taking cards off a column's end does. The walk's ``gains`` hold for each frame what is known of taking the last
     card off each column: -1 nothing, else whether it may.
     """
     level = walk.level[0]
-    before, gains = walk.frames[level], walk.gains[level]
-    row = walk.rows[level, before[AT] - 1]
+    aside, gains = walk.frames[level, ASIDE], walk.gains[level]
     source = row[SOURCE]
-    if source >= CELLS or row[TARGET] == FOUNDATIONS or before[ASIDE] == 0:
+    if source >= CELLS or row[TARGET] == FOUNDATIONS or aside == 0:
         return False
     if row[COUNT] > 1:
-        return not refuted(board, clauses, level, _moving(board, walk), False, before[ASIDE] - 1)
+        return not refuted(board, clauses, level, _moving(board, walk, row), False, aside - 1)
     if gains[source] < 0:
-        gains[source] = not refuted(board, clauses, level, bit(row[CARD]), False, before[ASIDE] - 1)
+        gains[source] = not refuted(board, clauses, level, bit(row[CARD]), False, aside - 1)
     return gains[source] == 1
+
+
+@jit
+def _keep_gaining(board, walk, clauses):
+    """Leave out the frame's moves that raise the bound. Returns whether there are any."""
+    level = walk.level[0]
+    frame, rows = walk.frames[level], walk.rows[level]
+    kept = 0
+    for i in range(frame[ROWS]):
+        row = rows[i]
+        if row[TARGET] == FOUNDATIONS or _gains(board, walk, clauses, row):
+            for j in range(4):
+                rows[kept, j] = row[j]
+            kept += 1
+    less = kept < frame[ROWS]
+    frame[ROWS] = kept
+    return less
 
 
 @jit
@@ -127,10 +142,10 @@ def _aside_after(board, walk, most, clauses):
     aside = walk.frames[level, ASIDE]
     if row[TARGET] == FOUNDATIONS or row[SOURCE] == FOUNDATIONS:
         return aside
-    gains = _gains(board, walk, clauses)
+    gains = _gains(board, walk, clauses, row)
     if row[TARGET] == CELLS:
         return aside - gains
-    cards = _moving(board, walk)
+    cards = _moving(board, walk, row)
     if gains and not refuted(board, clauses, level, cards, True, aside - 1):
         return aside - 1
     if most < aside or not refuted(board, clauses, level, cards, True, aside):
@@ -183,6 +198,16 @@ def _wait(n, pool, dive, counts):
 
 
 @jit
+def _put_off(n, pool, counts):
+    """Let position n wait for the next layer, if that can have better solutions. Returns a status."""
+    if counts[LAYER] + 1 < counts[BEST]:
+        pool.waiting[n] = counts[LAYER] + 1
+        if counts[LAYER] + 1 == NONE:
+            return TOO_LONG
+    return PAUSED
+
+
+@jit
 def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
     """Store the successors of position n that belong to the layer being worked off. Returns a status."""
     layer = counts[LAYER]
@@ -195,13 +220,14 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
         while aside <= slack and not within(board, heights, nexts, aside, clauses, 0):
             aside += 1
         pool.asides[n] = aside | EXACT * (aside <= slack)
-    later = aside >= slack
+    if aside > slack:
+        return _put_off(n, pool, counts)
+    status, later = PAUSED, aside == slack
     begin(walk, board, heights, nexts, a, b, c, game, not later)
     walk.frames[0, MADE] = pool.made[n]
     walk.frames[0, ASIDE] = aside
-    if aside > slack:
-        walk.frames[0, AT] = walk.frames[0, ROWS]
-    status = PAUSED
+    if later:
+        _keep_gaining(board, walk, clauses)
     while True:
         kind = advance(walk, board, game)
         if kind == END:
@@ -213,7 +239,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
         # so many may be set aside after it
         most = layer - moves - 52 + home_count(child[NEXTS])
         aside = walk.frames[level, ASIDE]
-        if most < 0 or most < aside - 1 or (most < aside and not _gains(board, walk, clauses)):
+        if most < 0 or most < aside - 1:
             later = True
             undo(walk, board)
             continue
@@ -233,6 +259,8 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
             later |= child[ASIDE] == most
             hold_without(clauses, level, walk.rows[level, walk.frames[level, AT] - 1, CARD])
             enter(walk, board, game, child[ASIDE] < most)
+            if child[ASIDE] == most:
+                _keep_gaining(board, walk, clauses)
             continue
         undo(walk, board)
         if known < 0:
@@ -252,10 +280,8 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
             status = PROVED if moves == layer else SHORTER
         else:
             _wait(known, pool, dive, counts)
-    if later and layer + 1 < counts[BEST]:
-        pool.waiting[n] = layer + 1
-        if layer + 1 == NONE:
-            status = TOO_LONG
+    if later and _put_off(n, pool, counts) == TOO_LONG:
+        return TOO_LONG
     return status
 
 
