@@ -264,11 +264,20 @@ def _write_masks(clauses, low, high):
             else:
                 masks[n] = mask
                 n += 1
+    # short ones first, without those that others imply
     left = 0
     for size in range(2, 5):
         for i in range(left, n):
-            if popcount(masks[i]) == size and masks[i] & forced == U0:
-                masks[left], masks[i] = masks[i], masks[left]
+            mask = masks[i]
+            if popcount(mask) != size or mask & forced:
+                continue
+            new = True
+            for j in range(left):
+                if masks[j] & ~mask == U0:
+                    new = False
+                    break
+            if new:
+                masks[left], masks[i] = mask, masks[left]
                 left += 1
     return left, forced
 
@@ -328,7 +337,17 @@ def _hitting_set(count, most, clauses):
             for i in range(levels[level, 0]):
                 masks[level, i] &= ~run
             continue
-        run = shortest & (~shortest + U1)
+        # the run of the shortest clause that hits most
+        run = U0
+        hits = 0
+        while shortest:
+            one = shortest & (~shortest + U1)
+            shortest ^= one
+            hit = 0
+            for i in range(count):
+                hit += masks[level, i] & one != U0
+            if hit > hits:
+                run, hits = one, hit
         words[level, 1] = run if size > 1 else U0
         left = 0
         for i in range(count):
