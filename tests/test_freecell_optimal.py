@@ -7,7 +7,9 @@ kernels that it judges: no bound, no safe moves, no other representation. Some a
 
 from __future__ import annotations
 
+import csv
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -34,6 +36,7 @@ from cardems_solver.position import EMPTY, Position
 from cardems_solver.rules import preset
 from tests import naive
 
+DATA = Path(__file__).parent.parent / "data"
 TOO_MANY, LOST = -2, -1
 
 
@@ -139,6 +142,50 @@ def test_small_positions_by_the_reference(metric):
 def test_published_minima(metric, deal, least):
     rules = preset("freecell").with_options(foundation_return=False)
     check_minimum(deals.deal(deal, rules), rules, metric, least)
+
+
+def read(name: str) -> dict[str, dict[str, str]]:
+    with open(DATA / name, newline="") as file:
+        return {row["ms_deal"]: row for row in csv.DictReader(file)}
+
+
+def test_our_minima_agree_with_what_is_published():
+    ours = read("freecell_minimum.csv")
+    for deal, row in read("freecell_moves.csv").items():
+        if deal in ours:
+            assert int(ours[deal]["moves"]) <= int(row["upper_bound_moves"])
+            assert row["proved_minimum"] in ("", ours[deal]["moves"])
+    for deal, row in read("freecell_cards_minimum.csv").items():
+        if deal in ours:
+            assert row["minimum_cards"] == ours[deal]["cards"]
+    for row in ours.values():
+        assert not row["moves_with_return"] or int(row["moves_with_return"]) <= int(row["moves"])
+        assert not row["cards"] or int(row["moves"]) <= int(row["cards"])
+
+
+def check_our_minima(most: int) -> int:
+    """Prove again those that take at most so many states; returns how many."""
+    checked = 0
+    for deal, row in read("freecell_minimum.csv").items():
+        for column, states, metric, returns in (
+            ("moves", "states", "moves", False),
+            ("moves_with_return", "states_with_return", "moves", True),
+            ("cards", "states_cards", "cards", False),
+        ):
+            if row[column] and int(row[states]) <= most:
+                rules = preset("freecell").with_options(foundation_return=returns)
+                check_minimum(deals.deal(f"ms:{deal}", rules), rules, metric, int(row[column]))
+                checked += 1
+    return checked
+
+
+def test_our_minima():
+    assert check_our_minima(2000) > 10
+
+
+@pytest.mark.slow
+def test_more_of_our_minima():
+    assert check_our_minima(500_000) > 300
 
 
 def test_limits_leave_bounds():
