@@ -54,9 +54,9 @@ from cardems_solver.kernels.freecell_moves import (
 from cardems_solver.kernels.freecell_state import moved
 from cardems_solver.kernels.jit import jit
 
-FRAMES = 16
-"""Idle moves in a row, and two more: there are at most 13 cells."""
-HEIGHTS, NEXTS, TOUCHED, MADE, ASIDE, ONTO, FROM, ROWS, AT = range(9)
+FRAMES = 10
+"""A position, after as many idle moves as there are cells (at most 8), and what the last move leads to."""
+HEIGHTS, NEXTS, MADE, ASIDE, ONTO, FROM, ROWS, AT = range(8)
 NOT = -1
 
 
@@ -66,11 +66,10 @@ class Walk(NamedTuple):
     Attributes:
         level: int64[1]: of the frame whose moves are being made. The next one holds the position reached by the last.
         rows: int64[FRAMES, MAX_ROWS, 4]: moves of each frame.
-        frames: int64[FRAMES, 9]: heights and nexts of the position; heights when the move was made but no safe card
-            sent home; moves made; what the bound counts as set aside; columns j and k of the idle moves so far, or NOT;
-            number of rows, and the next one.
+        frames: int64[FRAMES, 8]: heights and nexts of the position; moves made; what the bound counts as set aside;
+            columns j and k of the idle moves so far, or NOT; number of rows, and the next one.
         words: uint64[FRAMES, 3]: the positions.
-        gains: int64[FRAMES, 8]: see ``freecell_optimal``.
+        gains: int64[FRAMES, 8]: see ``freecell_astar``.
         sent: int64[52]: scratch, see ``settle``.
     """
 
@@ -86,7 +85,7 @@ def walk() -> Walk:
     return Walk(
         np.zeros(1, np.int64),
         np.zeros((FRAMES, MAX_ROWS, 4), np.int64),
-        np.zeros((FRAMES, 9), np.int64),
+        np.zeros((FRAMES, 8), np.int64),
         np.zeros((FRAMES, 3), np.uint64),
         np.zeros((FRAMES, 8), np.int64),
         np.zeros(52, np.int64),
@@ -147,7 +146,7 @@ def _list(walk, board, game, level, raising):
 
 @jit
 def begin(walk, board, heights, nexts, a, b, c, game, raising):
-    """Start from a position, spread out on the board. game: see ``freecell_optimal``; raising: see ``list_rows``."""
+    """Start from a position, spread out on the board. game: see ``freecell_astar``; raising: see ``list_rows``."""
     frame = walk.frames[0]
     frame[HEIGHTS] = heights
     frame[NEXTS] = nexts
@@ -182,7 +181,6 @@ def advance(walk, board, game):
         a, b, c = walk.words[level, 0], walk.words[level, 1], walk.words[level, 2]
         a, b, c = moved(a, b, c, row[CARD], new_code(board, heights0, row[CARD], row[TARGET]))
         heights, nexts = make(board, heights0, before[NEXTS], game[2], row)
-        after[TOUCHED] = heights
         after[MADE] = before[MADE] + 1 - home_count(nexts)
         kind = IDLE if game[4] and _is_idle(heights0, row) else BLOCK
         if game[3]:
