@@ -52,7 +52,7 @@ def _breadth_first(a, b, c, layout, cells, returns, runs, words, depths, slots):
     at = 0
     while at < stored:
         a, b, c = words[at, 0], words[at, 1], words[at, 2]
-        if (a & c) == state._DECK and b == U0:
+        if (a & c) == state.DECK and b == U0:
             return depths[at]
         if stored + state.MAX_MOVES > words.shape[0]:
             return TOO_MANY

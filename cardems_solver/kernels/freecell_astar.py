@@ -114,7 +114,7 @@ def _gains(board, walk, clauses, row):
 
 @jit
 def _keep_gaining(board, walk, clauses):
-    """Leave out the frame's moves that raise the bound. Returns whether there are any."""
+    """Leave out the frame's moves that raise the bound."""
     level = walk.level[0]
     frame, rows = walk.frames[level], walk.rows[level]
     kept = 0
@@ -124,9 +124,7 @@ def _keep_gaining(board, walk, clauses):
             for j in range(4):
                 rows[kept, j] = row[j]
             kept += 1
-    less = kept < frame[ROWS]
     frame[ROWS] = kept
-    return less
 
 
 @jit
@@ -213,11 +211,11 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
     layer = counts[LAYER]
     a, b, c = words_of(pool.words, n)
     heights, nexts = spread(board, a, b, c, under, game[2])
-    hold(board, clauses, nexts, 0)
+    hold(board, clauses)
     aside = np.int64(pool.asides[n] & ASIDE_BITS)
     slack = layer - np.int64(pool.made[n]) - 52 + home_count(nexts)
     if not pool.asides[n] & EXACT:
-        while aside <= slack and not within(board, heights, nexts, aside, clauses, 0):
+        while aside <= slack and not within(board, heights, nexts, aside, clauses):
             aside += 1
         pool.asides[n] = aside | EXACT * (aside <= slack)
     if aside > slack:

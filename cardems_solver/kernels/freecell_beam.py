@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, mix3
-from cardems_solver.kernels.freecell_board import FULL, IN_CELLS, height_of, home_count, next_rank, spread
+from cardems_solver.kernels.bits import U1, mix3, popcount
+from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, next_rank, spread
 from cardems_solver.kernels.freecell_bounds import packing
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, list_rows, make, new_code, settle, unmake
-from cardems_solver.kernels.freecell_state import moved
+from cardems_solver.kernels.freecell_state import CELL, moved, with_code
 from cardems_solver.kernels.freecell_store import put, words_of
 from cardems_solver.kernels.jit import entry, jit
 
@@ -25,8 +25,8 @@ LEVELS = 250
 
 
 @jit
-def _score(board, heights, nexts, moves):
-    """The lower the better. moves: made and, by the bound, to come."""
+def _score(board, heights, nexts, in_cells, moves):
+    """The lower the better. in_cells: cards in cells; moves: made and, by the bound, to come."""
     covering = 0
     for s in range(4):
         rank = next_rank(nexts, s)
@@ -37,7 +37,7 @@ def _score(board, heights, nexts, moves):
     empty = 0
     for k in range(8):
         empty += height_of(heights, k) == 0
-    return 16 * moves + 8 * board.counts[IN_CELLS] - 12 * empty + 2 * covering + 128
+    return 16 * moves + 8 * in_cells - 12 * empty + 2 * covering + 128
 
 
 def candidates(width: int) -> tuple[np.ndarray, ...]:
@@ -66,7 +66,6 @@ def beam(width, best, words, made, level, room, board, rows, sent, under, game, 
         for n in range(first, stored):
             a0, b0, c0 = words_of(words, n)
             heights0, nexts0 = spread(board, a0, b0, c0, under, runs)
-            in_cells = board.counts[IN_CELLS]
             for i in range(list_rows(board, heights0, nexts0, cells, returns, runs, 1, rows)):
                 if count == most:
                     break
@@ -86,11 +85,8 @@ def beam(width, best, words, made, level, room, board, rows, sent, under, game, 
                         found[count, 0], found[count, 1], found[count, 2] = a, b, c
                         found_made[count] = length
                         before[count] = n
-                        board.counts[IN_CELLS] = np.int64(0)
-                        for s in range(52):
-                            board.counts[IN_CELLS] += board.depth[s] == 100 and (s >> 2) >= next_rank(nexts, s & 3)
-                        scores[count] = min(_score(board, heights, nexts, total), SCORES - 1)
-                        board.counts[IN_CELLS] = in_cells
+                        in_cells = popcount(with_code(a, b, c, CELL))
+                        scores[count] = min(_score(board, heights, nexts, in_cells, total), SCORES - 1)
                         count += 1
                         if nexts == FULL:
                             best = length

@@ -33,13 +33,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.freecell_board import CELL_CARDS, IN_CELLS, USED, height_of, home_count
+from cardems_solver.kernels.freecell_board import CELL_CARDS, USED, height_of, home_count
 from cardems_solver.kernels.freecell_moves import (
     CARD,
     CELLS,
     MAX_ROWS,
     SOURCE,
     TARGET,
+    free_cells,
     from_column,
     list_rows,
     make,
@@ -126,7 +127,7 @@ def _list(walk, board, game, level, raising):
     if j == NOT:
         frame[ROWS] = list_rows(board, heights, nexts, cells, returns, runs, raising, rows)
         return
-    free = cells - board.counts[IN_CELLS]
+    free = free_cells(board, cells)
     room, room_to_empty = rooms(board, free, runs)
     n = 0
     if k == NOT:
@@ -217,7 +218,6 @@ def _leave(walk, board, game):
     level = walk.level[0]
     row = walk.rows[level, walk.frames[level, AT] - 1]
     card, k = row[CARD], row[SOURCE]
-    board.counts[IN_CELLS] -= 1
     board.counts[CELL_CARDS] ^= 1 << card
     i = height_of(walk.frames[level, HEIGHTS], k) - 1
     under = board.cards[k, i - 1]
@@ -232,7 +232,6 @@ def _leave(walk, board, game):
 def enter(walk, board, game, raising):
     """Go on from the position reached."""
     level = walk.level[0]
-    board.counts[IN_CELLS] += 1
     board.counts[CELL_CARDS] |= 1 << walk.rows[level, walk.frames[level, AT] - 1, CARD]
     walk.level[0] += 1
     _list(walk, board, game, level + 1, raising)

@@ -24,8 +24,8 @@ from cardems_solver.kernels.jit import jit
 AWAY = 100
 FULL = 13 * 0x1111
 """``nexts`` when every card is home."""
-USED, IN_CELLS, CELL_CARDS, IN_PLACE = range(4)
-SUIT = np.uint64(0x1111111111111)
+USED, CELL_CARDS, HOME_CARDS, IN_PLACE = range(4)
+_SUIT = np.uint64(0x1111111111111)
 
 
 class Board(NamedTuple):
@@ -38,8 +38,8 @@ class Board(NamedTuple):
         column: [52] the column in which a card lies, COLUMNS for one that lies in none.
         depth: [52] its depth there, AWAY for one that lies in none.
         above: [64] scratch: the card on a card, -1 where none.
-        counts: [4] number of columns in use, number of cells in use, the cards in them as bits, the cards that lie on
-            what they were dealt on, down to the column's base, as bits.
+        counts: [4] number of columns in use; as bits the cards in cells, those home, those that lie on what they were
+            dealt on, down to the column's base.
     """
 
     cards: np.ndarray
@@ -98,7 +98,6 @@ def spread(board, a, b, c, under, runs):
         above[(card + 4) ^ 3] = card
         left &= left - U1
     left = with_code(a, b, c, CELL)
-    counts[IN_CELLS] = popcount(left)
     counts[CELL_CARDS] = left
     while left:
         card = lowest(left)
@@ -133,6 +132,7 @@ def spread(board, a, b, c, under, runs):
     counts[USED] = k
     counts[IN_PLACE] = in_place
     home = with_code(a, b, c, HOME)
+    counts[HOME_CARDS] = home
     left = home
     while left:
         card = lowest(left)
@@ -141,5 +141,5 @@ def spread(board, a, b, c, under, runs):
         left &= left - U1
     nexts = 0
     for s in range(4):
-        nexts |= popcount(home & (SUIT << np.uint64(s))) << (4 * s)
+        nexts |= popcount(home & (_SUIT << np.uint64(s))) << (4 * s)
     return heights, nexts

@@ -36,7 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, lowest, mix3, popcount
-from cardems_solver.kernels.freecell_board import CELL_CARDS, FULL, IN_PLACE, SUIT, height_of, next_rank
+from cardems_solver.kernels.freecell_board import CELL_CARDS, FULL, HOME_CARDS, IN_PLACE, height_of, next_rank
+from cardems_solver.kernels.freecell_state import DECK
 from cardems_solver.kernels.jit import jit
 
 
@@ -50,7 +51,7 @@ class Clauses(NamedTuple):
         runs: uint64[KEPT]: the runs that the x are in (a run is its deepest card). Should they come to be in others,
             that is another clause.
         having: uint64[52, 2]: the clauses that a card is in.
-        dealt: uint64[1, 2]: those that hold as long as their cards lie where they were dealt.
+        dealt: uint64[2]: those that hold as long as their cards lie where they were dealt.
         counts: int64[2]: clauses kept; where the next one goes.
         holding: uint64[frames, 2]: those that hold in each position of a walk (``freecell_blocks``).
         memory: uint64[REMEMBERED, 4]: a set of clauses, runs that hit all of it or 0, and one more than the number that
@@ -72,7 +73,6 @@ class Clauses(NamedTuple):
     words: np.ndarray
 
 
-DECK = np.uint64((1 << 52) - 1)
 KEPT = 128
 LEVELS = 54
 REMEMBERED = 1 << 12
@@ -83,7 +83,7 @@ def clauses(frames: int = 1) -> Clauses:
         np.full((KEPT, 8), -1, np.int64),
         np.zeros(KEPT, np.uint64),
         np.zeros((52, 2), np.uint64),
-        np.zeros((1, 2), np.uint64),
+        np.zeros(2, np.uint64),
         np.zeros(2, np.int64),
         np.zeros((frames, 2), np.uint64),
         np.zeros((REMEMBERED, 4), np.uint64),
@@ -193,21 +193,15 @@ def _runs_of(board, clauses, i):
 
 
 @jit
-def _holding_of(board, clauses, low, high):
-    """Those of some clauses that hold on the board."""
-    left = low
+def _holding_of(board, clauses, word, some):
+    """Those of some clauses that hold on the board: of the first 64 (word 0) or of the others (word 1)."""
+    left = some
     while left:
         i = lowest(left)
         left &= left - U1
-        if _runs_of(board, clauses, i) != clauses.runs[i]:
-            low ^= bit(i)
-    left = high
-    while left:
-        i = lowest(left)
-        left &= left - U1
-        if _runs_of(board, clauses, 64 + i) != clauses.runs[64 + i]:
-            high ^= bit(i)
-    return low, high
+        if _runs_of(board, clauses, 64 * word + i) != clauses.runs[64 * word + i]:
+            some ^= bit(i)
+    return some
 
 
 @jit
@@ -223,22 +217,17 @@ def _having(clauses, cards):
 
 
 @jit
-def hold(board, clauses, nexts, frame):
-    """Find the clauses that hold on the board. nexts: its foundations."""
-    away = np.uint64(board.counts[CELL_CARDS])
-    for s in range(4):
-        away |= SUIT << np.uint64(s) & (bit(4 * next_rank(nexts, s)) - U1)
-    away_low, away_high = _having(clauses, away)
-    low, high = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & ~away & DECK)
-    dealt, kept = clauses.dealt[0], clauses.counts[0]
-    # all ones where a clause is kept
-    all_low = ~U0 if kept >= 64 else bit(kept) - U1
-    all_high = U0 if kept <= 64 else ~U0 >> np.uint64(KEPT - kept)
-    other_low = all_low & ~dealt[0] & ~away_low
-    other_high = all_high & ~dealt[1] & ~away_high
-    other_low, other_high = _holding_of(board, clauses, other_low, other_high)
-    clauses.holding[frame, 0] = (dealt[0] & ~low & ~away_low) | other_low
-    clauses.holding[frame, 1] = (dealt[1] & ~high & ~away_high) | other_high
+def hold(board, clauses):
+    """Find the clauses that hold on the board, for the first frame."""
+    away = np.uint64(board.counts[CELL_CARDS] | board.counts[HOME_CARDS])
+    away_words = _having(clauses, away)
+    moved_words = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & ~away & DECK)
+    for word in range(2):
+        dealt, kept = clauses.dealt[word], clauses.counts[0] - 64 * word
+        # all ones where a clause is kept
+        all_kept = ~U0 if kept >= 64 else bit(max(kept, 0)) - U1
+        other = _holding_of(board, clauses, word, all_kept & ~dealt & ~away_words[word])
+        clauses.holding[0, word] = (dealt & ~moved_words[word] & ~away_words[word]) | other
 
 
 @jit
@@ -405,9 +394,9 @@ def _learn(board, heights, nexts, clauses):
             clauses.having[y, word] |= this
             cards |= bit(x) | bit(y)
     clauses.runs[at] = _runs_of(board, clauses, at)
-    clauses.dealt[0, word] &= ~this
+    clauses.dealt[word] &= ~this
     if cards & ~np.uint64(board.counts[IN_PLACE]) == U0:
-        clauses.dealt[0, word] |= this
+        clauses.dealt[word] |= this
     clauses.counts[1] = (at + 1) % KEPT
     clauses.counts[0] = max(clauses.counts[0], at + 1)
     for i in range(REMEMBERED):
@@ -425,7 +414,8 @@ def refuted(board, clauses, frame, cards, landed, most):
     low, high = _having(clauses, cards)
     other_low, other_high = U0, U0
     if landed:
-        other_low, other_high = _holding_of(board, clauses, low & ~clauses.dealt[0, 0], high & ~clauses.dealt[0, 1])
+        other_low = _holding_of(board, clauses, 0, low & ~clauses.dealt[0])
+        other_high = _holding_of(board, clauses, 1, high & ~clauses.dealt[1])
     low = (clauses.holding[frame, 0] & ~low) | other_low
     high = (clauses.holding[frame, 1] & ~high) | other_high
     hit, _ = _runs_to_hit(clauses, low, high, most)
@@ -433,18 +423,18 @@ def refuted(board, clauses, frame, cards, landed, most):
 
 
 @jit
-def within(board, heights, nexts, most, clauses, frame):
-    """Can the relaxed game be won from the frame's position by setting aside at most ``most`` cards or runs?
+def within(board, heights, nexts, most, clauses):
+    """Can the relaxed game be won by setting aside at most ``most`` cards or runs, from the position ``hold`` has seen?
 
     (True, too, should it take more clauses than are kept to tell: the bound may be too low, but never too high.)
     """
     for _ in range(KEPT):
-        hit, runs = _runs_to_hit(clauses, clauses.holding[frame, 0], clauses.holding[frame, 1], most)
+        hit, runs = _runs_to_hit(clauses, clauses.holding[0, 0], clauses.holding[0, 1], most)
         if not hit:
             return False
         if _play(board, heights, nexts, runs, clauses):
             return True
-        hold(board, clauses, nexts, frame)
+        hold(board, clauses)
     return True
 
 
@@ -452,7 +442,7 @@ def within(board, heights, nexts, most, clauses, frame):
 def fewest_aside(board, heights, nexts, clauses):
     """The fewest cards or runs to be set aside in the relaxed game."""
     most = packing(board, heights, nexts, 99)
-    hold(board, clauses, nexts, 0)
-    while not within(board, heights, nexts, most, clauses, 0):
+    hold(board, clauses)
+    while not within(board, heights, nexts, most, clauses):
         most += 1
     return most

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, lowest
-from cardems_solver.kernels.freecell_board import AWAY, CELL_CARDS, IN_CELLS, USED, height_of, next_rank
+from cardems_solver.kernels.bits import U1, lowest, popcount
+from cardems_solver.kernels.freecell_board import AWAY, CELL_CARDS, USED, height_of, next_rank
 from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, FIRST, HOME, SECOND, moved
 from cardems_solver.kernels.jit import jit
 
@@ -77,6 +77,12 @@ def from_column(board, heights, nexts, free, room_to_empty, k, out, n):
 
 
 @jit
+def free_cells(board, cells):
+    """How many of the cells are free."""
+    return cells - popcount(np.uint64(board.counts[CELL_CARDS]))
+
+
+@jit
 def rooms(board, free, runs):
     """Most cards that a move takes to a column in use, and to an empty one (0 where there is none)."""
     empty = COLUMNS - board.counts[USED]
@@ -94,7 +100,7 @@ def list_rows(board, heights, nexts, cells, returns, runs, raising, out):
     leave out moves from cells and foundations to other places than home, which always raise the bound
     (``freecell_bounds``). out: int64[MAX_ROWS, 4], modified in place. Returns their number.
     """
-    used, free = board.counts[USED], cells - board.counts[IN_CELLS]
+    used, free = board.counts[USED], free_cells(board, cells)
     room, room_to_empty = rooms(board, free, runs)
     n = 0
     left = np.uint64(board.counts[CELL_CARDS])

@@ -20,6 +20,7 @@ from cardems_solver.kernels.freecell_guide import Weight, appraise, score
 from cardems_solver.kernels.freecell_state import (
     COLUMNS,
     DEALT,
+    DECK,
     MAX_MOVES,
     code_of,
     destination,
@@ -39,7 +40,6 @@ RUNNING, FULL, WON, EXHAUSTED = range(4)
 
 MOST_NODES = 1 << 27
 MOST_ENTRIES = 1 << 28
-_DECK = np.uint64((1 << 52) - 1)
 _LINK = np.uint64(MOST_ENTRIES - 1)
 _PARENT = np.uint64(MOST_NODES - 1)
 _DEEP = (1 << 16) - 1
@@ -157,7 +157,7 @@ def run(pool, slots, g, cells, returns, rule, budget):
         marks[node, 0] = move
         depth = min(np.int64(marks[parent, 1]) + 1, _DEEP)
         marks[node, 1] = depth
-        if c & a == _DECK:
+        if c & a == DECK:
             status = WON
             break
 

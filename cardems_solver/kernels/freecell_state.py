@@ -39,7 +39,7 @@ MAX_MOVES = 512
 """More moves than any position has: 52 cards, each onto two parents, to an empty column, a cell or home."""
 
 U3, U4, U5, U6, U7 = (np.uint64(i) for i in range(3, 8))
-_DECK = np.uint64((1 << 52) - 1)
+DECK = np.uint64((1 << 52) - 1)
 _RED = np.uint64(0x3333333333333)
 _BLACK = np.uint64(0xCCCCCCCCCCCCC)
 _H = np.uint64(0x1111111111111)
@@ -52,13 +52,13 @@ _ACES = np.uint64(15)
 @jit
 def first_parents(x):
     """The first possible parents of the cards in ``x`` (none for a king)."""
-    return (((x & _RED) << U6) | ((x & _BLACK) << U2)) & _DECK
+    return (((x & _RED) << U6) | ((x & _BLACK) << U2)) & DECK
 
 
 @jit
 def second_parents(x):
     """The second possible parents of the cards in ``x`` (none for a king)."""
-    return (((x & _H) << U7) | ((x & _D) << U5) | ((x & _C) << U3) | ((x & _S) << U1)) & _DECK
+    return (((x & _H) << U7) | ((x & _D) << U5) | ((x & _C) << U3) | ((x & _S) << U1)) & DECK
 
 
 @jit
@@ -77,7 +77,7 @@ def second_children(x):
 def with_code(a, b, c, code):
     """The cards that have a code, of which only 0 to 5 occur."""
     if code == DEALT:
-        return ~(a | b | c) & _DECK
+        return ~(a | b | c) & DECK
     if code == FIRST:
         return a & ~b & ~c
     if code == SECOND:
@@ -122,7 +122,7 @@ def exposed(a, b, c, layout):
     covered = first_parents(a & ~b & ~c) | second_parents(b & ~a)
     for j in range(COLUMNS):
         covered |= layout[layout[8 + j] + np.uint64(popcount(dealt & layout[j]))]
-    return ~(covered | c) & _DECK
+    return ~(covered | c) & DECK
 
 
 @jit
@@ -134,7 +134,7 @@ def foundation_tops(home):
 @jit
 def next_home(home):
     """The cards that the foundations take next."""
-    return ((home << U4) | _ACES) & ~home & _DECK
+    return ((home << U4) | _ACES) & ~home & DECK
 
 
 @jit

@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U1, mix3
+from cardems_solver.kernels.freecell_state import DECK
 from cardems_solver.kernels.jit import entry, jit
 
-_DECK = np.uint64((1 << 52) - 1)
 _LOW = np.uint64(0xFFF)
 _S12 = np.uint64(12)
 _S24 = np.uint64(24)
@@ -21,7 +21,7 @@ _S52 = np.uint64(52)
 @jit
 def words_of(words, n):
     """The three words of position n without its predecessor."""
-    return words[n, 0] & _DECK, words[n, 1] & _DECK, words[n, 2] & _DECK
+    return words[n, 0] & DECK, words[n, 1] & DECK, words[n, 2] & DECK
 
 
 @jit
@@ -46,7 +46,7 @@ def find(slots, words, a, b, c):
         if node == 0:
             return -1 - np.int64(i)
         n = np.int64(node) - 1
-        if words[n, 0] & _DECK == a and words[n, 1] & _DECK == b and words[n, 2] & _DECK == c:
+        if words[n, 0] & DECK == a and words[n, 1] & DECK == b and words[n, 2] & DECK == c:
             return n
         i = (i + U1) & mask
 
