@@ -19,6 +19,7 @@ from cardems_solver.expand import expand
 from cardems_solver.kernels import freecell_optimal
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.bits import U0
+from cardems_solver.kernels.freecell_astar import BEST, LAYER, PAUSED, TOO_LONG, _put_off
 from cardems_solver.kernels.freecell_board import FULL, empty_board, home_count, spread
 from cardems_solver.kernels.freecell_bounds import (
     clauses,
@@ -186,6 +187,15 @@ def test_our_minima():
 @pytest.mark.slow
 def test_more_of_our_minima():
     assert check_our_minima(500_000) > 300
+
+
+def test_running_out_of_lengths_is_no_proof():
+    search = freecell_optimal.Search(deals.deal(1, preset("freecell")), preset("freecell"), "moves", Limits())
+    counts = search.counts
+    for layer, best, status, waits in ((253, 255, PAUSED, 254), (254, 255, TOO_LONG, 0), (99, 100, PAUSED, 0)):
+        counts[LAYER], counts[BEST], search.pool.waiting[0] = layer, best, 0
+        assert _put_off(0, search.pool, counts) == status
+        assert search.pool.waiting[0] == waits
 
 
 def test_limits_leave_bounds():

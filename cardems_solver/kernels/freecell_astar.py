@@ -200,8 +200,8 @@ def _put_off(n, pool, counts):
     """Let position n wait for the next layer, if that can have better solutions. Returns a status."""
     if counts[LAYER] + 1 < counts[BEST]:
         pool.waiting[n] = counts[LAYER] + 1
-        if counts[LAYER] + 1 == NONE:
-            return TOO_LONG
+    elif counts[BEST] == NONE:
+        return TOO_LONG
     return PAUSED
 
 
