@@ -56,9 +56,10 @@ class Clauses(NamedTuple):
         holding: uint64[frames, 2]: those that hold in each position of a walk (``freecell_blocks``).
         memory: uint64[REMEMBERED, 4]: a set of clauses, runs that hit all of it or 0, and one more than the number that
             is known to be too few.
-        masks: uint64[LEVELS, KEPT]: clauses still to be hit, as sets of runs, by level.
-        levels: int64[LEVELS, 2] and words: uint64[LEVELS, 2]: of each level how many clauses are left, how many runs
-            may still be taken; the runs taken, the one to be tried without.
+        hitting: uint64[52, 2]: the clauses that a run hits.
+        near: uint64[KEPT, 2]: the clauses that have a run in common with each.
+        sizes: uint64[4, 2]: those of one run, two, three, four.
+        levels: uint64[LEVELS, 6]: see ``_hitting_set``.
     """
 
     pairs: np.ndarray
@@ -68,9 +69,10 @@ class Clauses(NamedTuple):
     counts: np.ndarray
     holding: np.ndarray
     memory: np.ndarray
-    masks: np.ndarray
+    hitting: np.ndarray
+    near: np.ndarray
+    sizes: np.ndarray
     levels: np.ndarray
-    words: np.ndarray
 
 
 KEPT = 128
@@ -87,9 +89,10 @@ def clauses(frames: int = 1) -> Clauses:
         np.zeros(2, np.int64),
         np.zeros((frames, 2), np.uint64),
         np.zeros((REMEMBERED, 4), np.uint64),
-        np.zeros((LEVELS, KEPT), np.uint64),
-        np.zeros((LEVELS, 2), np.int64),
-        np.zeros((LEVELS, 2), np.uint64),
+        np.zeros((52, 2), np.uint64),
+        np.zeros((KEPT, 2), np.uint64),
+        np.zeros((4, 2), np.uint64),
+        np.zeros((LEVELS, 6), np.uint64),
     )
 
 
@@ -238,40 +241,6 @@ def hold_without(clauses, frame, card):
 
 
 @jit
-def _write_masks(clauses, low, high):
-    """Write a set of clauses as masks to the first level: how many, without those that are single runs; these."""
-    masks, runs = clauses.masks[0], clauses.runs
-    forced = U0
-    n = 0
-    for word in range(2):
-        left = high if word else low
-        while left:
-            mask = runs[64 * word + lowest(left)]
-            left &= left - U1
-            if mask & (mask - U1) == U0:
-                forced |= mask
-            else:
-                masks[n] = mask
-                n += 1
-    # short ones first, without those that others imply
-    left = 0
-    for size in range(2, 5):
-        for i in range(left, n):
-            mask = masks[i]
-            if popcount(mask) != size or mask & forced:
-                continue
-            new = True
-            for j in range(left):
-                if masks[j] & ~mask == U0:
-                    new = False
-                    break
-            if new:
-                masks[left], masks[i] = mask, masks[left]
-                left += 1
-    return left, forced
-
-
-@jit
 def _runs_to_hit(clauses, low, high, most):
     """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set."""
     memory = clauses.memory[mix3(low, high, U0) & np.uint64(REMEMBERED - 1)]
@@ -281,72 +250,84 @@ def _runs_to_hit(clauses, low, high, most):
         return False, U0
     if memory[2] and popcount(memory[2]) <= most:
         return True, memory[2]
-    count, forced = _write_masks(clauses, low, high)
-    hit, runs = _hitting_set(count, most - popcount(forced), clauses)
+    hit, runs = _hitting_set(low, high, most, clauses)
     if not hit:
         memory[3] = np.uint64(most + 1)
         return False, U0
-    memory[2] = runs | forced
-    return True, memory[2]
+    memory[2] = runs
+    return True, runs
 
 
 @jit
-def _hitting_set(count, most, clauses):
-    """A set of at most ``most`` runs that hits the first ``count`` clauses: whether there is one, and the set."""
-    masks, levels, words = clauses.masks, clauses.levels, clauses.words
-    levels[0, 0], levels[0, 1] = count, most
-    words[0, 0] = U0
+def _shortest(low, high, clauses):
+    """A clause of fewest runs of a set that is not empty."""
+    for size in range(3):
+        some = low & clauses.sizes[size, 0]
+        if some:
+            return lowest(some)
+        some = high & clauses.sizes[size, 1]
+        if some:
+            return 64 + lowest(some)
+    return lowest(low) if low else 64 + lowest(high)
+
+
+@jit
+def _apart(low, high, most, clauses):
+    """Are there more than ``most`` clauses, of a set, no two of which have a run in common?"""
+    near = clauses.near
+    while low | high:
+        most -= 1
+        if most < 0:
+            return True
+        i = _shortest(low, high, clauses)
+        low &= ~near[i, 0]
+        high &= ~near[i, 1]
+    return False
+
+
+@jit
+def _hitting_set(low, high, most, clauses):
+    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set.
+
+    Depth first: a run of a shortest clause is taken, the one that hits most, and then the set is tried without it.
+    """
+    hitting, levels = clauses.hitting, clauses.levels
+    taken, without = U0, U0
     level = 0
-    while level >= 0:
-        count, most = levels[level, 0], levels[level, 1]
-        if count == 0 and most >= 0:
-            return True, words[level, 0]
-        # disjoint clauses need a run each
-        used = U0
-        apart = 0
-        shortest = U0
-        size = 99
-        for i in range(count):
-            mask = masks[level, i]
-            if mask & used == U0:
-                used |= mask
-                apart += 1
-            if popcount(mask) < size:
-                size = popcount(mask)
-                shortest = mask
-        if apart > most or size == 0:
-            # back to the last run taken, and on without it
+    while True:
+        if most >= 0 and not _apart(low, high, most, clauses):
+            if low | high == U0:
+                return True, taken
+            left = clauses.runs[_shortest(low, high, clauses)] & ~without
+        else:
+            left = U0
+        while left == U0:
+            # back to the last run taken that is not the only choice, and on without it
             level -= 1
-            while level >= 0 and words[level, 1] == U0:
-                level -= 1
             if level < 0:
-                break
-            run = words[level, 1]
-            words[level, 1] = U0
-            for i in range(levels[level, 0]):
-                masks[level, i] &= ~run
-            continue
-        # the run of the shortest clause that hits most
-        run = U0
-        hits = 0
-        while shortest:
-            one = shortest & (~shortest + U1)
-            shortest ^= one
-            hit = 0
-            for i in range(count):
-                hit += masks[level, i] & one != U0
+                return False, U0
+            low, high, taken, without = levels[level, 0], levels[level, 1], levels[level, 2], levels[level, 3]
+            left = levels[level, 4]
+            most = np.int64(levels[level, 5])
+        run, hits = U0, 0
+        some = left
+        while some:
+            one = some & (~some + U1)
+            some ^= one
+            card = lowest(one)
+            hit = popcount(hitting[card, 0] & low) + popcount(hitting[card, 1] & high)
             if hit > hits:
                 run, hits = one, hit
-        words[level, 1] = run if size > 1 else U0
-        left = 0
-        for i in range(count):
-            if masks[level, i] & run == U0:
-                masks[level + 1, left] = masks[level, i]
-                left += 1
-        words[level + 1, 0] = words[level, 0] | run
-        levels[level + 1, 0], levels[level + 1, 1] = left, most - 1
-        level += 1
-    return False, U0
+        left ^= run
+        if left:
+            levels[level, 0], levels[level, 1], levels[level, 2] = low, high, taken
+            levels[level, 3], levels[level, 4], levels[level, 5] = without | run, left, np.uint64(most)
+            level += 1
+        card = lowest(run)
+        low &= ~hitting[card, 0]
+        high &= ~hitting[card, 1]
+        taken |= run
+        most -= 1
 
 
 @jit
@@ -379,6 +360,11 @@ def _learn(board, heights, nexts, clauses):
     word, this = at >> 6, bit(at & 63)
     for card in range(52):
         clauses.having[card, word] &= ~this
+        clauses.hitting[card, word] &= ~this
+    for size in range(4):
+        clauses.sizes[size, word] &= ~this
+    for i in range(KEPT):
+        clauses.near[i, word] &= ~this
     cards = U0
     cycle = shortest_cycle(board, heights, nexts)
     for j in range(0, 8, 2):
@@ -393,7 +379,19 @@ def _learn(board, heights, nexts, clauses):
             clauses.having[x, word] |= this
             clauses.having[y, word] |= this
             cards |= bit(x) | bit(y)
-    clauses.runs[at] = _runs_of(board, clauses, at)
+    runs = _runs_of(board, clauses, at)
+    clauses.runs[at] = runs
+    clauses.sizes[popcount(runs) - 1, word] |= this
+    clauses.near[at, 0] = clauses.near[at, 1] = U0
+    while runs:
+        card = lowest(runs)
+        runs &= runs - U1
+        clauses.hitting[card, word] |= this
+        for i in range(2):
+            clauses.near[at, i] |= clauses.hitting[card, i]
+    for i in range(KEPT):
+        if clauses.near[at, i >> 6] & bit(i & 63):
+            clauses.near[i, word] |= this
     clauses.dealt[word] &= ~this
     if cards & ~np.uint64(board.counts[IN_PLACE]) == U0:
         clauses.dealt[word] |= this
