@@ -82,15 +82,15 @@ class Pool(NamedTuple):
 
 @jit
 def _moving(board, walk, row):
-    """The cards that a move from the walk's frame takes from their column or cell."""
+    """The cards that a move from the walk's frame takes from their column or cell; the run that they were in."""
     level = walk.level[0]
     if row[SOURCE] >= CELLS:
-        return bit(row[CARD])
+        return bit(row[CARD]), U0
     height = height_of(walk.frames[level, HEIGHTS], row[SOURCE])
     cards = U0
     for i in range(height - row[COUNT], height):
         cards |= bit(board.cards[row[SOURCE], i])
-    return cards
+    return cards, bit(board.cards[row[SOURCE], board.start[row[SOURCE], height - 1]])
 
 
 @jit
@@ -106,9 +106,11 @@ def _gains(board, walk, clauses, row):
     if source >= CELLS or row[TARGET] == FOUNDATIONS or aside == 0:
         return False
     if row[COUNT] > 1:
-        return not refuted(board, clauses, level, _moving(board, walk, row), False, aside - 1)
+        cards, run = _moving(board, walk, row)
+        return not refuted(board, clauses, level, cards, run, False, aside - 1)
     if gains[source] < 0:
-        gains[source] = not refuted(board, clauses, level, bit(row[CARD]), False, aside - 1)
+        cards, run = _moving(board, walk, row)
+        gains[source] = not refuted(board, clauses, level, cards, run, False, aside - 1)
     return gains[source] == 1
 
 
@@ -143,10 +145,10 @@ def _aside_after(board, walk, most, clauses):
     gains = _gains(board, walk, clauses, row)
     if row[TARGET] == CELLS:
         return aside - gains
-    cards = _moving(board, walk, row)
-    if gains and not refuted(board, clauses, level, cards, True, aside - 1):
+    cards, run = _moving(board, walk, row)
+    if gains and not refuted(board, clauses, level, cards, run, True, aside - 1):
         return aside - 1
-    if most < aside or not refuted(board, clauses, level, cards, True, aside):
+    if most < aside or not refuted(board, clauses, level, cards, run, True, aside):
         return aside
     return aside + 1
 

@@ -54,6 +54,7 @@ class Clauses(NamedTuple):
         dealt: uint64[2]: those that hold as long as their cards lie where they were dealt.
         counts: int64[2]: clauses kept; where the next one goes.
         holding: uint64[frames, 2]: those that hold in each position of a walk (``freecell_blocks``).
+        hits: uint64[frames]: few runs that hit all of these, or 0.
         memory: uint64[REMEMBERED, 4]: a set of clauses, runs that hit all of it or 0, and one more than the number that
             is known to be too few.
         hitting: uint64[52, 2]: the clauses that a run hits.
@@ -68,6 +69,7 @@ class Clauses(NamedTuple):
     dealt: np.ndarray
     counts: np.ndarray
     holding: np.ndarray
+    hits: np.ndarray
     memory: np.ndarray
     hitting: np.ndarray
     near: np.ndarray
@@ -88,6 +90,7 @@ def clauses(frames: int = 1) -> Clauses:
         np.zeros(2, np.uint64),
         np.zeros(2, np.int64),
         np.zeros((frames, 2), np.uint64),
+        np.zeros(frames, np.uint64),
         np.zeros((REMEMBERED, 4), np.uint64),
         np.zeros((52, 2), np.uint64),
         np.zeros((KEPT, 2), np.uint64),
@@ -236,20 +239,46 @@ def hold(board, clauses):
 @jit
 def hold_without(clauses, frame, card):
     """The clauses that hold in the next frame: those of this one without ``card``, which has been set aside."""
-    for i in range(2):
-        clauses.holding[frame + 1, i] = clauses.holding[frame, i] & ~clauses.having[card, i]
+    low = clauses.holding[frame, 0] & ~clauses.having[card, 0]
+    high = clauses.holding[frame, 1] & ~clauses.having[card, 1]
+    clauses.holding[frame + 1, 0], clauses.holding[frame + 1, 1] = low, high
+    memory = clauses.memory[_recall(clauses, low, high)]
+    clauses.hits[frame + 1] = memory[2] if memory[2] else clauses.hits[frame]
 
 
 @jit
-def _runs_to_hit(clauses, low, high, most):
-    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set."""
-    memory = clauses.memory[mix3(low, high, U0) & np.uint64(REMEMBERED - 1)]
+def _recall(clauses, low, high):
+    """Where in the memory a set of clauses is, if need be in place of another."""
+    at = mix3(low, high, U0) & np.uint64(REMEMBERED - 1)
+    memory = clauses.memory[at]
     if memory[0] != low or memory[1] != high:
         memory[0], memory[1], memory[2], memory[3] = low, high, U0, U0
+    return at
+
+
+@jit
+def _all_hit(clauses, low, high, runs):
+    """Do some runs hit all of a set of clauses?"""
+    hitting = clauses.hitting
+    while runs:
+        card = lowest(runs)
+        runs &= runs - U1
+        low &= ~hitting[card, 0]
+        high &= ~hitting[card, 1]
+    return low | high == U0
+
+
+@jit
+def _runs_to_hit(clauses, low, high, most, guess):
+    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set. (``guess`` may be it.)"""
+    memory = clauses.memory[_recall(clauses, low, high)]
     if most < np.int64(memory[3]):
         return False, U0
     if memory[2] and popcount(memory[2]) <= most:
         return True, memory[2]
+    if guess and popcount(guess) <= most and _all_hit(clauses, low, high, guess):
+        memory[2] = guess
+        return True, guess
     hit, runs = _hitting_set(low, high, most, clauses)
     if not hit:
         memory[3] = np.uint64(most + 1)
@@ -260,8 +289,8 @@ def _runs_to_hit(clauses, low, high, most):
 
 @jit
 def _shortest(low, high, clauses):
-    """A clause of fewest runs of a set that is not empty."""
-    for size in range(3):
+    """A clause of fewest runs of a set that is not empty, of clauses of more than one run."""
+    for size in range(1, 3):
         some = low & clauses.sizes[size, 0]
         if some:
             return lowest(some)
@@ -293,6 +322,16 @@ def _hitting_set(low, high, most, clauses):
     """
     hitting, levels = clauses.hitting, clauses.levels
     taken, without = U0, U0
+    while True:
+        single_low, single_high = low & clauses.sizes[0, 0], high & clauses.sizes[0, 1]
+        if single_low | single_high == U0:
+            break
+        run = clauses.runs[lowest(single_low) if single_low else 64 + lowest(single_high)]
+        card = lowest(run)
+        low &= ~hitting[card, 0]
+        high &= ~hitting[card, 1]
+        taken |= run
+        most -= 1
     level = 0
     while True:
         if most >= 0 and not _apart(low, high, most, clauses):
@@ -404,10 +443,10 @@ def _learn(board, heights, nexts, clauses):
 
 
 @jit
-def refuted(board, clauses, frame, cards, landed, most):
+def refuted(board, clauses, frame, cards, run, landed, most):
     """Is it known that ``most`` set aside are too few, once ``cards`` have left their places in the frame's position?
 
-    landed: have they been laid on a column? (``board`` shows it then.)
+    run: the run that they were in; landed: have they been laid on a column? (``board`` shows it then.)
     """
     low, high = _having(clauses, cards)
     other_low, other_high = U0, U0
@@ -416,7 +455,10 @@ def refuted(board, clauses, frame, cards, landed, most):
         other_high = _holding_of(board, clauses, 1, high & ~clauses.dealt[1])
     low = (clauses.holding[frame, 0] & ~low) | other_low
     high = (clauses.holding[frame, 1] & ~high) | other_high
-    hit, _ = _runs_to_hit(clauses, low, high, most)
+    guess = clauses.hits[frame]
+    if popcount(guess) > most:
+        guess &= ~run
+    hit, _ = _runs_to_hit(clauses, low, high, most, guess)
     return not hit
 
 
@@ -427,7 +469,8 @@ def within(board, heights, nexts, most, clauses):
     (True, too, should it take more clauses than are kept to tell: the bound may be too low, but never too high.)
     """
     for _ in range(KEPT):
-        hit, runs = _runs_to_hit(clauses, clauses.holding[0, 0], clauses.holding[0, 1], most)
+        hit, runs = _runs_to_hit(clauses, clauses.holding[0, 0], clauses.holding[0, 1], most, U0)
+        clauses.hits[0] = runs
         if not hit:
             return False
         if _play(board, heights, nexts, runs, clauses):
