@@ -20,7 +20,7 @@ from cardems_solver.kernels import freecell_optimal
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.bits import U0
 from cardems_solver.kernels.freecell_astar import BEST, LAYER, PAUSED, TOO_LONG, _put_off
-from cardems_solver.kernels.freecell_board import FULL, empty_board, home_count, spread
+from cardems_solver.kernels.freecell_board import BOARD, FULL, home_count, spread
 from cardems_solver.kernels.freecell_bounds import (
     clauses,
     fewest_aside,
@@ -29,7 +29,7 @@ from cardems_solver.kernels.freecell_bounds import (
     set_aside,
     shortest_cycle,
 )
-from cardems_solver.kernels.jit import jit, jit_making
+from cardems_solver.kernels.jit import jit, jit_making, record
 from cardems_solver.kernels.table import find
 from cardems_solver.limits import MEMORY, STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
@@ -247,7 +247,7 @@ def _bounds_along(a, b, c, layout, under, cells, returns, runs, choices, board, 
 def test_the_bound_falls_by_one_a_move_at_most(metric, returns):
     rng = np.random.default_rng(8)
     rules = preset("freecell").with_options(foundation_return=returns)
-    board, runs = empty_board(), int(metric == "moves")
+    board, runs = record(BOARD), int(metric == "moves")
     for deal in range(1, 11):
         position, room = deals.deal(deal, rules), clauses()
         layout, words = state.start(position)
@@ -285,7 +285,7 @@ def _fewest_aside(board, heights, nexts, room):
 @METRICS
 def test_the_relaxed_game_by_trying_everything(metric):
     rng = random.Random(9)
-    board, runs = empty_board(), int(metric == "moves")
+    board, runs = record(BOARD), int(metric == "moves")
     for _ in range(300):
         position, room = naive.late_position(preset("freecell"), rng, rng.randint(12, 36)), clauses()
         _, words = state.start(position)

@@ -83,7 +83,7 @@ class Pool(NamedTuple):
 @jit
 def _moving(board, walk, row):
     """The cards that a move from the walk's frame takes from their column or cell; the run that they were in."""
-    level = walk.level[0]
+    level = walk.level
     if row[SOURCE] >= CELLS:
         return bit(row[CARD]), U0
     height = height_of(walk.frames[level, HEIGHTS], row[SOURCE])
@@ -100,7 +100,7 @@ def _gains(board, walk, clauses, row):
     Only taking cards off a column's end does. The walk's ``gains`` hold for each frame what is known of taking the last
     card off each column: -1 nothing, else whether it may.
     """
-    level = walk.level[0]
+    level = walk.level
     aside, gains = walk.frames[level, ASIDE], walk.gains[level]
     source = row[SOURCE]
     if source >= CELLS or row[TARGET] == FOUNDATIONS or aside == 0:
@@ -117,7 +117,7 @@ def _gains(board, walk, clauses, row):
 @jit
 def _keep_gaining(board, walk, clauses):
     """Leave out the frame's moves that raise the bound."""
-    level = walk.level[0]
+    level = walk.level
     frame, rows = walk.frames[level], walk.rows[level]
     kept = 0
     for i in range(frame[ROWS]):
@@ -137,7 +137,7 @@ def _aside_after(board, walk, most, clauses):
     sending home what can go. Taking a card from the column's end for good (to a cell, an empty column) makes
     it less by one or nothing; where it then lies can only make it more.
     """
-    level = walk.level[0]
+    level = walk.level
     row = walk.rows[level, walk.frames[level, AT] - 1]
     aside = walk.frames[level, ASIDE]
     if row[TARGET] == FOUNDATIONS or row[SOURCE] == FOUNDATIONS:
@@ -233,7 +233,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
         if kind == END:
             break
         counts[GENERATED] += 1
-        level = walk.level[0]
+        level = walk.level
         child = walk.frames[level + 1]
         moves = child[MADE]
         # so many may be set aside after it

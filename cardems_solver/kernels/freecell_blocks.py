@@ -29,11 +29,9 @@ between them.)
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from cardems_solver.kernels.freecell_board import CELL_CARDS, USED, height_of, home_count
+from cardems_solver.kernels.freecell_board import FRAMES, height_of, home_count
 from cardems_solver.kernels.freecell_moves import (
     CARD,
     CELLS,
@@ -55,42 +53,30 @@ from cardems_solver.kernels.freecell_moves import (
 from cardems_solver.kernels.freecell_state import moved
 from cardems_solver.kernels.jit import jit
 
-FRAMES = 10
-"""A position, after as many idle moves as there are cells (at most 8), and what the last move leads to."""
 HEIGHTS, NEXTS, MADE, ASIDE, ONTO, FROM, ROWS, AT = range(8)
 NOT = -1
 
 
-class Walk(NamedTuple):
-    """Where a walk through all blocks from a position is. Modified in place.
+WALK = np.dtype(
+    [
+        ("level", np.int64),
+        ("rows", np.int64, (FRAMES, MAX_ROWS, 4)),
+        ("frames", np.int64, (FRAMES, 8)),
+        ("words", np.uint64, (FRAMES, 3)),
+        ("gains", np.int64, (FRAMES, 8)),
+        ("sent", np.int64, 52),
+    ]
+)
+"""Where a walk through all blocks from a position is (``jit.record``), modified in place.
 
-    Attributes:
-        level: int64[1]: of the frame whose moves are being made. The next one holds the position reached by the last.
-        rows: int64[FRAMES, MAX_ROWS, 4]: moves of each frame.
-        frames: int64[FRAMES, 8]: heights and nexts of the position; moves made; what the bound counts as set aside;
-            columns j and k of the idle moves so far, or NOT; number of rows, and the next one.
-        words: uint64[FRAMES, 3]: the positions.
-        gains: int64[FRAMES, 8]: see ``freecell_astar``.
-        sent: int64[52]: scratch, see ``settle``.
-    """
-
-    level: np.ndarray
-    rows: np.ndarray
-    frames: np.ndarray
-    words: np.ndarray
-    gains: np.ndarray
-    sent: np.ndarray
-
-
-def walk() -> Walk:
-    return Walk(
-        np.zeros(1, np.int64),
-        np.zeros((FRAMES, MAX_ROWS, 4), np.int64),
-        np.zeros((FRAMES, 8), np.int64),
-        np.zeros((FRAMES, 3), np.uint64),
-        np.zeros((FRAMES, 8), np.int64),
-        np.zeros(52, np.int64),
-    )
+    level       of the frame whose moves are being made. The next one holds the position reached by the last.
+    rows        moves of each frame
+    frames      heights and nexts of the position; moves made; what the bound counts as set aside; columns j and k of
+                the idle moves so far, or NOT; number of rows, and the next one
+    words       the positions
+    gains       see ``freecell_astar``
+    sent        scratch, see ``settle``
+"""
 
 
 @jit
@@ -134,7 +120,7 @@ def _list(walk, board, game, level, raising):
         n = from_column(board, heights, nexts, free, room_to_empty, j, rows, n)
         if raising:
             n = onto_column(board, heights, returns, nexts, j, rows, n)
-    for i in range(board.counts[USED]):
+    for i in range(board.used):
         if i == j or (k != NOT and i != k):
             continue
         n = run_onto(board, heights, i, j, room, rows, n)
@@ -154,7 +140,7 @@ def begin(walk, board, heights, nexts, a, b, c, game, raising):
     frame[ONTO] = NOT
     frame[FROM] = NOT
     walk.words[0, 0], walk.words[0, 1], walk.words[0, 2] = a, b, c
-    walk.level[0] = 0
+    walk.level = 0
     _list(walk, board, game, 0, raising)
 
 
@@ -169,7 +155,7 @@ def advance(walk, board, game):
     or else ``undo``.
     """
     while True:
-        level = walk.level[0]
+        level = walk.level
         before, after = walk.frames[level], walk.frames[level + 1]
         if before[AT] == before[ROWS]:
             if level == 0:
@@ -207,18 +193,18 @@ def advance(walk, board, game):
 @jit
 def undo(walk, board):
     """Take the last move back."""
-    level = walk.level[0]
+    level = walk.level
     unmake(board, walk.frames[level, HEIGHTS], walk.rows[level, walk.frames[level, AT] - 1])
 
 
 @jit
 def _leave(walk, board, game):
     """Take back the idle move that led to the frame: the card's place in its column may have been written over."""
-    walk.level[0] -= 1
-    level = walk.level[0]
+    walk.level -= 1
+    level = walk.level
     row = walk.rows[level, walk.frames[level, AT] - 1]
     card, k = row[CARD], row[SOURCE]
-    board.counts[CELL_CARDS] ^= 1 << card
+    board.in_cells ^= 1 << card
     i = height_of(walk.frames[level, HEIGHTS], k) - 1
     under = board.cards[k, i - 1]
     board.cards[k, i] = card
@@ -231,7 +217,7 @@ def _leave(walk, board, game):
 @jit
 def enter(walk, board, game, raising):
     """Go on from the position reached."""
-    level = walk.level[0]
-    board.counts[CELL_CARDS] |= 1 << walk.rows[level, walk.frames[level, AT] - 1, CARD]
-    walk.level[0] += 1
+    level = walk.level
+    board.in_cells |= 1 << walk.rows[level, walk.frames[level, AT] - 1, CARD]
+    walk.level += 1
     _list(walk, board, game, level + 1, raising)

@@ -13,8 +13,6 @@ depth AWAY, above any, in column number COLUMNS, whose height is 0.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, lowest, popcount
@@ -22,39 +20,40 @@ from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, DEALT, FI
 from cardems_solver.kernels.jit import jit
 
 AWAY = 100
+FRAMES = 10
+"""Of a walk (``freecell_blocks``): a position, after as many idle moves as there are cells (at most 8), and what the
+last move leads to."""
 FULL = 13 * 0x1111
 """``nexts`` when every card is home."""
-USED, CELL_CARDS, HOME_CARDS, IN_PLACE = range(4)
 _SUIT = np.uint64(0x1111111111111)
 
 
-class Board(NamedTuple):
-    """One position spread out; every array is int64 and modified in place.
+BOARD = np.dtype(
+    [
+        ("cards", np.int64, (COLUMNS, 64)),
+        ("start", np.int64, (COLUMNS, 64)),
+        ("column", np.int64, 52),
+        ("depth", np.int64, 52),
+        ("above", np.int64, 64),
+        ("used", np.int64),
+        ("in_cells", np.int64),
+        ("at_home", np.int64),
+        ("in_place", np.int64),
+    ]
+)
+"""One position spread out (``jit.record``), modified in place.
 
-    Attributes:
-        cards: [8, 64] the columns, deepest card first.
-        start: [8, 64] for each card of a column, the depth at which the part that moves together with it begins: the
-            run that it ends, or the card itself in the ``cards`` metric.
-        column: [52] the column in which a card lies, COLUMNS for one that lies in none.
-        depth: [52] its depth there, AWAY for one that lies in none.
-        above: [64] scratch: the card on a card, -1 where none.
-        counts: [4] number of columns in use; as bits the cards in cells, those home, those that lie on what they were
-            dealt on, down to the column's base.
-    """
-
-    cards: np.ndarray
-    start: np.ndarray
-    column: np.ndarray
-    depth: np.ndarray
-    above: np.ndarray
-    counts: np.ndarray
-
-
-def empty_board() -> Board:
-    def zeros(*shape: int) -> np.ndarray:
-        return np.zeros(shape, np.int64)
-
-    return Board(zeros(COLUMNS, 64), zeros(COLUMNS, 64), zeros(52), zeros(52), zeros(64), zeros(4))
+    cards       the columns, deepest card first
+    start       for each card of a column, the depth at which the part that moves together with it begins: the run that
+                it ends, or the card itself in the ``cards`` metric
+    column      the column in which a card lies, COLUMNS for one that lies in none
+    depth       its depth there, AWAY for one that lies in none
+    above       scratch: the card on a card, -1 where none
+    used        number of columns in use
+    in_cells    as bits: the cards in cells
+    at_home     those on foundations
+    in_place    those that lie on what they were dealt on, down to the column's base
+"""
 
 
 @jit
@@ -79,7 +78,7 @@ def spread(board, a, b, c, under, runs):
     under: int64[52], the card on which a card was dealt. runs: 1 if cards move as runs.
     Returns heights, nexts.
     """
-    cards, start, column, depth, above, counts = board
+    cards, start, column, depth, above = board.cards, board.start, board.column, board.depth, board.above
     for i in range(52):
         above[i] = -1
     left = with_code(a, b, c, DEALT)
@@ -98,7 +97,7 @@ def spread(board, a, b, c, under, runs):
         above[(card + 4) ^ 3] = card
         left &= left - U1
     left = with_code(a, b, c, CELL)
-    counts[CELL_CARDS] = left
+    board.in_cells = left
     while left:
         card = lowest(left)
         column[card] = COLUMNS
@@ -129,10 +128,10 @@ def spread(board, a, b, c, under, runs):
             n += 1
         heights |= n << (7 * k)
         k += 1
-    counts[USED] = k
-    counts[IN_PLACE] = in_place
+    board.used = k
+    board.in_place = in_place
     home = with_code(a, b, c, HOME)
-    counts[HOME_CARDS] = home
+    board.at_home = home
     left = home
     while left:
         card = lowest(left)

@@ -31,72 +31,57 @@ of clauses is remembered by the set itself, not by a hash of it.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, bit, lowest, mix3, popcount
-from cardems_solver.kernels.freecell_board import CELL_CARDS, FULL, HOME_CARDS, IN_PLACE, height_of, next_rank
+from cardems_solver.kernels.freecell_board import FRAMES, FULL, height_of, next_rank
 from cardems_solver.kernels.freecell_state import DECK
-from cardems_solver.kernels.jit import jit
-
-
-class Clauses(NamedTuple):
-    """The clauses learned last, which of them hold, and what is known of sets that hit them. Modified in place.
-
-    For positions that come from one deal only. A set of clauses is two words, a bit for each clause.
-
-    Attributes:
-        pairs: int64[KEPT, 8]: x1, y1, x2, y2, ..., -1 where there is none.
-        runs: uint64[KEPT]: the runs that the x are in (a run is its deepest card). Should they come to be in others,
-            that is another clause.
-        having: uint64[52, 2]: the clauses that a card is in.
-        dealt: uint64[2]: those that hold as long as their cards lie where they were dealt.
-        counts: int64[2]: clauses kept; where the next one goes.
-        holding: uint64[frames, 2]: those that hold in each position of a walk (``freecell_blocks``).
-        hits: uint64[frames]: few runs that hit all of these, or 0.
-        memory: uint64[REMEMBERED, 4]: a set of clauses, runs that hit all of it or 0, and one more than the number that
-            is known to be too few.
-        hitting: uint64[52, 2]: the clauses that a run hits.
-        near: uint64[KEPT, 2]: the clauses that have a run in common with each.
-        sizes: uint64[4, 2]: those of one run, two, three, four.
-        levels: uint64[LEVELS, 6]: see ``_hitting_set``.
-    """
-
-    pairs: np.ndarray
-    runs: np.ndarray
-    having: np.ndarray
-    dealt: np.ndarray
-    counts: np.ndarray
-    holding: np.ndarray
-    hits: np.ndarray
-    memory: np.ndarray
-    hitting: np.ndarray
-    near: np.ndarray
-    sizes: np.ndarray
-    levels: np.ndarray
-
+from cardems_solver.kernels.jit import jit, record
 
 KEPT = 128
 LEVELS = 54
 REMEMBERED = 1 << 12
+CLAUSES = np.dtype(
+    [
+        ("pairs", np.int64, (KEPT, 8)),
+        ("runs", np.uint64, KEPT),
+        ("having", np.uint64, (52, 2)),
+        ("hitting", np.uint64, (52, 2)),
+        ("near", np.uint64, (KEPT, 2)),
+        ("sizes", np.uint64, (4, 2)),
+        ("dealt", np.uint64, 2),
+        ("kept", np.int64),
+        ("next", np.int64),
+        ("holding", np.uint64, (FRAMES, 2)),
+        ("hits", np.uint64, FRAMES),
+        ("memory", np.uint64, (REMEMBERED, 4)),
+        ("levels", np.uint64, (LEVELS, 6)),
+    ]
+)
+"""The clauses learned last, which of them hold, and what is known of sets that hit them (``jit.record``), modified in
+place. For positions that come from one deal only. A set of clauses is two words, a bit for each clause.
+
+    pairs       of each clause: x1, y1, x2, y2, ..., -1 where there is none
+    runs        the runs that its x are in (a run is its deepest card). Should they come to be in others, that is
+                another clause.
+    having      the clauses that a card is in
+    hitting     those that a run hits
+    near        those that have a run in common with a clause
+    sizes       those of one run, two, three, four
+    dealt       those that hold as long as their cards lie where they were dealt
+    kept, next  clauses kept; where the next one goes
+    holding     those that hold in each position of a walk (``freecell_blocks``)
+    hits        few runs that hit all of these, or 0
+    memory      a set of clauses, runs that hit all of it or 0, and one more than the number that is known to be too few
+    levels      see ``_hitting_set``
+"""
 
 
-def clauses(frames: int = 1) -> Clauses:
-    return Clauses(
-        np.full((KEPT, 8), -1, np.int64),
-        np.zeros(KEPT, np.uint64),
-        np.zeros((52, 2), np.uint64),
-        np.zeros(2, np.uint64),
-        np.zeros(2, np.int64),
-        np.zeros((frames, 2), np.uint64),
-        np.zeros(frames, np.uint64),
-        np.zeros((REMEMBERED, 4), np.uint64),
-        np.zeros((52, 2), np.uint64),
-        np.zeros((KEPT, 2), np.uint64),
-        np.zeros((4, 2), np.uint64),
-        np.zeros((LEVELS, 6), np.uint64),
-    )
+def clauses() -> np.void:
+    """Room for clauses, none learned yet."""
+    room = record(CLAUSES)
+    room["pairs"] = -1
+    return room
 
 
 @jit
@@ -225,11 +210,11 @@ def _having(clauses, cards):
 @jit
 def hold(board, clauses):
     """Find the clauses that hold on the board, for the first frame."""
-    away = np.uint64(board.counts[CELL_CARDS] | board.counts[HOME_CARDS])
+    away = np.uint64(board.in_cells | board.at_home)
     away_words = _having(clauses, away)
-    moved_words = _having(clauses, ~np.uint64(board.counts[IN_PLACE]) & ~away & DECK)
+    moved_words = _having(clauses, ~np.uint64(board.in_place) & ~away & DECK)
     for word in range(2):
-        dealt, kept = clauses.dealt[word], clauses.counts[0] - 64 * word
+        dealt, kept = clauses.dealt[word], clauses.kept - 64 * word
         # all ones where a clause is kept
         all_kept = ~U0 if kept >= 64 else bit(max(kept, 0)) - U1
         other = _holding_of(board, clauses, word, all_kept & ~dealt & ~away_words[word])
@@ -270,7 +255,7 @@ def _all_hit(clauses, low, high, runs):
 
 @jit
 def _runs_to_hit(clauses, low, high, most, guess):
-    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set. (``guess`` may be it.)"""
+    """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set. ``guess`` may be it."""
     memory = clauses.memory[_recall(clauses, low, high)]
     if most < np.int64(memory[3]):
         return False, U0
@@ -395,7 +380,7 @@ def _play(board, heights, nexts, runs, clauses):
 @jit
 def _learn(board, heights, nexts, clauses):
     """Keep the shortest cycle of a game that is stuck as a clause, in place of the oldest one."""
-    at = clauses.counts[1]
+    at = clauses.next
     word, this = at >> 6, bit(at & 63)
     for card in range(52):
         clauses.having[card, word] &= ~this
@@ -432,10 +417,10 @@ def _learn(board, heights, nexts, clauses):
         if clauses.near[at, i >> 6] & bit(i & 63):
             clauses.near[i, word] |= this
     clauses.dealt[word] &= ~this
-    if cards & ~np.uint64(board.counts[IN_PLACE]) == U0:
+    if cards & ~np.uint64(board.in_place) == U0:
         clauses.dealt[word] |= this
-    clauses.counts[1] = (at + 1) % KEPT
-    clauses.counts[0] = max(clauses.counts[0], at + 1)
+    clauses.next = (at + 1) % KEPT
+    clauses.kept = max(clauses.kept, at + 1)
     for i in range(REMEMBERED):
         if clauses.memory[i, word] & this:
             for j in range(4):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from cardems_solver.kernels.bits import U1, lowest, popcount
-from cardems_solver.kernels.freecell_board import AWAY, CELL_CARDS, USED, height_of, next_rank
+from cardems_solver.kernels.freecell_board import AWAY, height_of, next_rank
 from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, FIRST, HOME, SECOND, moved
 from cardems_solver.kernels.jit import jit
 
@@ -48,7 +48,7 @@ def onto_column(board, heights, returns, nexts, j, out, n):
     if onto < 4:
         return n
     for card in ((onto - 4) ^ 2, (onto - 4) ^ 3):
-        if board.counts[CELL_CARDS] >> card & 1:
+        if board.in_cells >> card & 1:
             n = _row(out, n, card, 1, CELLS, j)
         elif returns and (card >> 2) == next_rank(nexts, card & 3) - 1:
             n = _row(out, n, card, 1, FOUNDATIONS, j)
@@ -72,20 +72,20 @@ def from_column(board, heights, nexts, free, room_to_empty, k, out, n):
         n = to_cell(board, heights, k, out, n)
     longest = height - board.start[k, height - 1]
     for count in range(1, min(longest, room_to_empty, height - 1) + 1):
-        n = _row(out, n, board.cards[k, height - count], count, k, board.counts[USED])
+        n = _row(out, n, board.cards[k, height - count], count, k, board.used)
     return n
 
 
 @jit
 def free_cells(board, cells):
     """How many of the cells are free."""
-    return cells - popcount(np.uint64(board.counts[CELL_CARDS]))
+    return cells - popcount(np.uint64(board.in_cells))
 
 
 @jit
 def rooms(board, free, runs):
     """Most cards that a move takes to a column in use, and to an empty one (0 where there is none)."""
-    empty = COLUMNS - board.counts[USED]
+    empty = COLUMNS - board.used
     if not runs:
         return 1, min(empty, 1)
     room = (1 + free) << empty
@@ -100,10 +100,10 @@ def list_rows(board, heights, nexts, cells, returns, runs, raising, out):
     leave out moves from cells and foundations to other places than home, which always raise the bound
     (``freecell_bounds``). out: int64[MAX_ROWS, 4], modified in place. Returns their number.
     """
-    used, free = board.counts[USED], free_cells(board, cells)
+    used, free = board.used, free_cells(board, cells)
     room, room_to_empty = rooms(board, free, runs)
     n = 0
-    left = np.uint64(board.counts[CELL_CARDS])
+    left = np.uint64(board.in_cells)
     while left:
         card = lowest(left)
         left &= left - U1

@@ -30,22 +30,21 @@ from cardems_solver.kernels.freecell_beam import LEVELS, beam, candidates
 from cardems_solver.kernels.freecell_blocks import (
     AT,
     END,
-    FRAMES,
     HEIGHTS,
     IDLE,
     MADE,
+    WALK,
     advance,
     begin,
     enter,
     undo,
-    walk,
 )
-from cardems_solver.kernels.freecell_board import empty_board, home_count, spread
+from cardems_solver.kernels.freecell_board import BOARD, home_count, spread
 from cardems_solver.kernels.freecell_bounds import clauses, fewest_aside
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, new_code
 from cardems_solver.kernels.freecell_state import destination, start
 from cardems_solver.kernels.freecell_store import path, rehash, words_of
-from cardems_solver.kernels.jit import entry
+from cardems_solver.kernels.jit import entry, record
 from cardems_solver.kernels.table import grown
 from cardems_solver.limits import MEMORY, STATES, Limits
 from cardems_solver.outcome import SOLVABLE, TO_FOUNDATION, UNDECIDED, UNSOLVABLE, Outcome, Step
@@ -81,7 +80,7 @@ def _between(words, made, first, last, board, walk, under, game, out):
         kind = advance(walk, board, game)
         if kind == END:
             return 0
-        level = walk.level[0]
+        level = walk.level
         reached = walk.words[level + 1]
         if kind == IDLE and level + 2 <= most:
             enter(walk, board, game, 1)
@@ -118,9 +117,9 @@ class Search:
         runs = int(metric == "moves")
         self.game = np.array([rules.cells, rules.foundation_return, runs, safe, blocks], np.int64)
         self.under = below(position)
-        self.board = empty_board()
-        self.clauses = clauses(FRAMES)
-        self.walk = walk()
+        self.board = record(BOARD)
+        self.clauses = clauses()
+        self.walk = record(WALK)
         self.dive = np.zeros(1 << 12, np.uint32)
         self.pool = Pool(
             np.zeros((2048, 3), np.uint64), *(np.zeros(2048, np.uint8) for _ in range(3)), np.zeros(4096, np.uint32)
@@ -158,7 +157,7 @@ class Search:
         words, made = np.zeros((rows, 3), np.uint64), np.zeros(rows, np.uint8)
         words[0] = self.start
         hashes = np.zeros(1 << (32 * width).bit_length(), np.uint64)
-        room = self.board, self.walk.rows[0], self.walk.sent, self.under, self.game, self.limits.stop
+        room = self.board, self.walk["rows"][0], self.walk["sent"], self.under, self.game, self.limits.stop
         _, goal = beam(width, int(self.counts[BEST]), words, made, hashes, candidates(width), *room)
         return None if goal < 0 else self.steps(words, made, goal)
 

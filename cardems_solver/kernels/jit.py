@@ -95,6 +95,15 @@ def _cached(function: Callable, **options) -> Callable:
         numba.config.CACHE_DIR = before
 
 
+def record(dtype: np.dtype) -> np.void:
+    """A record of zeros, for a kernel's many arrays of fixed size.
+
+    Kernels read and write its fields as attributes. It is passed on as one address. A tuple of arrays is passed on as
+    some eight words an array, at every call that is not compiled in place (docs/decisions/0009).
+    """
+    return np.zeros(1, dtype)[0]
+
+
 class _FirstCompile(Listener):
     """Calls back when the first function is really compiled, not when one is loaded from the cache."""
 
