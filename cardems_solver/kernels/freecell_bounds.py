@@ -46,6 +46,7 @@ CLAUSES = np.dtype(
         ("pairs", np.int64, (KEPT, 8)),
         ("runs", np.uint64, KEPT),
         ("having", np.uint64, (52, 2)),
+        ("moved", np.uint64, (52, 2)),
         ("hitting", np.uint64, (52, 2)),
         ("near", np.uint64, (KEPT, 2)),
         ("sizes", np.uint64, (4, 2)),
@@ -65,6 +66,7 @@ place. For positions that come from one deal only. A set of clauses is two words
     runs        the runs that its x are in (a run is its deepest card). Should they come to be in others, that is
                 another clause.
     having      the clauses that a card is in
+    moved       those that a card was in as an x, not being in place: where it is, they are taken not to hold
     hitting     those that a run hits
     near        those that have a run in common with a clause
     sizes       those of one run, two, three, four
@@ -196,28 +198,29 @@ def _holding_of(board, clauses, word, some):
 
 
 @jit
-def _having(clauses, cards):
-    """The clauses that have one of the cards."""
+def _of_any(sets, cards):
+    """The union of the sets of clauses (``having``, ``moved``) of some cards."""
     low, high = U0, U0
     while cards:
         card = lowest(cards)
         cards &= cards - U1
-        low |= clauses.having[card, 0]
-        high |= clauses.having[card, 1]
+        low |= sets[card, 0]
+        high |= sets[card, 1]
     return low, high
 
 
 @jit
 def hold(board, clauses):
     """Find the clauses that hold on the board, for the first frame."""
-    away = np.uint64(board.in_cells | board.at_home)
-    away_words = _having(clauses, away)
-    moved_words = _having(clauses, ~np.uint64(board.in_place) & ~away & DECK)
+    away, in_place = np.uint64(board.in_cells | board.at_home), np.uint64(board.in_place)
+    away_words = _of_any(clauses.having, away)
+    moved_words = _of_any(clauses.having, ~in_place & ~away & DECK)
+    unmoved_words = _of_any(clauses.moved, in_place)
     for word in range(2):
         dealt, kept = clauses.dealt[word], clauses.kept - 64 * word
         # all ones where a clause is kept
         all_kept = ~U0 if kept >= 64 else bit(max(kept, 0)) - U1
-        other = _holding_of(board, clauses, word, all_kept & ~dealt & ~away_words[word])
+        other = _holding_of(board, clauses, word, all_kept & ~dealt & ~away_words[word] & ~unmoved_words[word])
         clauses.holding[0, word] = (dealt & ~moved_words[word] & ~away_words[word]) | other
 
 
@@ -384,6 +387,7 @@ def _learn(board, heights, nexts, clauses):
     word, this = at >> 6, bit(at & 63)
     for card in range(52):
         clauses.having[card, word] &= ~this
+        clauses.moved[card, word] &= ~this
         clauses.hitting[card, word] &= ~this
     for size in range(4):
         clauses.sizes[size, word] &= ~this
@@ -400,6 +404,12 @@ def _learn(board, heights, nexts, clauses):
             k = board.column[y]
             x = board.cards[k, height_of(heights, k) - 1]
             clauses.pairs[at, j], clauses.pairs[at, j + 1] = x, y
+            if bit(x) & ~np.uint64(board.in_place):
+                clauses.moved[x, word] |= this
+                # first, as the pair that most likely does not hold elsewhere
+                for i in range(2):
+                    clauses.pairs[at, j + i] = clauses.pairs[at, i]
+                clauses.pairs[at, 0], clauses.pairs[at, 1] = x, y
             clauses.having[x, word] |= this
             clauses.having[y, word] |= this
             cards |= bit(x) | bit(y)
@@ -433,7 +443,7 @@ def refuted(board, clauses, frame, cards, run, landed, most):
 
     run: the run that they were in; landed: have they been laid on a column? (``board`` shows it then.)
     """
-    low, high = _having(clauses, cards)
+    low, high = _of_any(clauses.having, cards)
     other_low, other_high = U0, U0
     if landed:
         other_low = _holding_of(board, clauses, 0, low & ~clauses.dealt[0])
