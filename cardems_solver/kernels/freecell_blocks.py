@@ -38,14 +38,16 @@ from cardems_solver.kernels.freecell_moves import (
     MAX_ROWS,
     SOURCE,
     TARGET,
+    a_row,
     free_cells,
     from_column,
+    last_cards,
     list_rows,
     make,
     new_code,
     onto_column,
     rooms,
-    run_onto,
+    run_onto_columns,
     settle,
     to_cell,
     unmake,
@@ -80,20 +82,13 @@ WALK = np.dtype(
 
 
 @jit
-def _fits_beneath(board, heights, k, j, free):
-    """Is there a card in column k that can go on column j once others are put into at most ``free`` cells?"""
-    onto = board.cards[j, height_of(heights, j) - 1]
+def _fits(board, heights, card, k, free):
+    """Can what lies on the run that a card of column k is in be put into at most ``free`` cells?"""
     height = height_of(heights, k)
-    i = height - 1
-    first = i
-    while i >= 0 and height - 1 - first <= free:
-        card = board.cards[k, i]
-        if card >> 2 == (onto >> 2) - 1 and ((card ^ onto) & 2) != 0:
-            return True
-        if board.start[k, i] == i:
-            first = i - 1
-        i -= 1
-    return False
+    end = height - 1
+    while board.start[k, end] > board.depth[card]:
+        end = board.start[k, end] - 1
+    return height - 1 - end <= free
 
 
 @jit
@@ -118,16 +113,22 @@ def _list(walk, board, game, level, raising):
     n = 0
     if k == NOT:
         n = from_column(board, heights, nexts, free, room_to_empty, j, rows, n)
+        n = run_onto_columns(board, heights, j, room, last_cards(board, heights), rows, n)
         if raising:
             n = onto_column(board, heights, returns, nexts, j, rows, n)
-    for i in range(board.used):
-        if i == j or (k != NOT and i != k):
-            continue
-        n = run_onto(board, heights, i, j, room, rows, n)
-        if k == NOT:
-            n = run_onto(board, heights, j, i, room, rows, n)
-        if free > 0 and height_of(heights, i) > 1 and _fits_beneath(board, heights, i, j, free):
-            n = to_cell(board, heights, i, rows, n)
+    onto = board.cards[j, height_of(heights, j) - 1]
+    dug = NOT
+    if onto >= 4:
+        for card in ((onto - 4) ^ 2, (onto - 4) ^ 3):
+            i = board.column[card]
+            height = height_of(heights, i)
+            if board.depth[card] >= height or i == j or (k != NOT and i != k):
+                continue
+            if board.start[i, height - 1] <= board.depth[card] and height - board.depth[card] <= room:
+                n = a_row(rows, n, card, height - board.depth[card], i, j)
+            if free > 0 and height > 1 and i != dug and _fits(board, heights, card, i, free):
+                n = to_cell(board, heights, i, rows, n)
+                dug = i
     frame[ROWS] = n
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, lowest, popcount
+from cardems_solver.kernels.bits import U0, U1, bit, lowest, popcount
 from cardems_solver.kernels.freecell_board import AWAY, height_of, next_rank
 from cardems_solver.kernels.freecell_state import BASE, CELL, COLUMNS, FIRST, HOME, SECOND, moved
 from cardems_solver.kernels.jit import jit
@@ -19,7 +19,8 @@ MAX_ROWS = 512
 
 
 @jit
-def _row(out, n, card, count, source, target):
+def a_row(out, n, card, count, source, target):
+    """Write a row; returns how many there are now."""
     out[n, CARD] = card
     out[n, COUNT] = count
     out[n, SOURCE] = source
@@ -28,16 +29,30 @@ def _row(out, n, card, count, source, target):
 
 
 @jit
-def run_onto(board, heights, k, j, room, out, n):
-    """The row for the part of column k's last run that goes on column j, if there is one of at most ``room`` cards."""
+def last_cards(board, heights):
+    """The last cards of the columns, as bits."""
+    last = U0
+    for k in range(board.used):
+        last |= bit(board.cards[k, height_of(heights, k) - 1])
+    return last
+
+
+@jit
+def onto_columns(board, card, count, source, last, out, n):
+    """Rows for ``count`` cards, ``card`` the deepest, that go on one of the columns' last cards."""
+    if card < 48:
+        for onto in ((card + 4) ^ 2, (card + 4) ^ 3):
+            if last & bit(onto):
+                n = a_row(out, n, card, count, source, board.column[onto])
+    return n
+
+
+@jit
+def run_onto_columns(board, heights, k, room, last, out, n):
+    """Rows for the parts of column k's last run, at most ``room`` cards, that go on other columns."""
     height = height_of(heights, k)
-    top = board.cards[k, height - 1]
-    onto = board.cards[j, height_of(heights, j) - 1]
-    count = (onto >> 2) - (top >> 2)
-    if 0 < count <= height - board.start[k, height - 1] and count <= room:
-        card = board.cards[k, height - count]
-        if ((card ^ onto) & 2) != 0:
-            n = _row(out, n, card, count, k, j)
+    for count in range(1, min(height - board.start[k, height - 1], room) + 1):
+        n = onto_columns(board, board.cards[k, height - count], count, k, last, out, n)
     return n
 
 
@@ -49,16 +64,16 @@ def onto_column(board, heights, returns, nexts, j, out, n):
         return n
     for card in ((onto - 4) ^ 2, (onto - 4) ^ 3):
         if board.in_cells >> card & 1:
-            n = _row(out, n, card, 1, CELLS, j)
+            n = a_row(out, n, card, 1, CELLS, j)
         elif returns and (card >> 2) == next_rank(nexts, card & 3) - 1:
-            n = _row(out, n, card, 1, FOUNDATIONS, j)
+            n = a_row(out, n, card, 1, FOUNDATIONS, j)
     return n
 
 
 @jit
 def to_cell(board, heights, k, out, n):
     """The row for the last card of column k that goes to a cell."""
-    return _row(out, n, board.cards[k, height_of(heights, k) - 1], 1, k, CELLS)
+    return a_row(out, n, board.cards[k, height_of(heights, k) - 1], 1, k, CELLS)
 
 
 @jit
@@ -67,12 +82,12 @@ def from_column(board, heights, nexts, free, room_to_empty, k, out, n):
     height = height_of(heights, k)
     top = board.cards[k, height - 1]
     if top >> 2 == next_rank(nexts, top & 3):
-        n = _row(out, n, top, 1, k, FOUNDATIONS)
+        n = a_row(out, n, top, 1, k, FOUNDATIONS)
     if free > 0:
         n = to_cell(board, heights, k, out, n)
     longest = height - board.start[k, height - 1]
     for count in range(1, min(longest, room_to_empty, height - 1) + 1):
-        n = _row(out, n, board.cards[k, height - count], count, k, board.used)
+        n = a_row(out, n, board.cards[k, height - count], count, k, board.used)
     return n
 
 
@@ -103,29 +118,29 @@ def list_rows(board, heights, nexts, cells, returns, runs, raising, out):
     used, free = board.used, free_cells(board, cells)
     room, room_to_empty = rooms(board, free, runs)
     n = 0
+    last = last_cards(board, heights)
     left = np.uint64(board.in_cells)
     while left:
         card = lowest(left)
         left &= left - U1
         if card >> 2 == next_rank(nexts, card & 3):
-            n = _row(out, n, card, 1, CELLS, FOUNDATIONS)
-        if raising and room_to_empty:
-            n = _row(out, n, card, 1, CELLS, used)
+            n = a_row(out, n, card, 1, CELLS, FOUNDATIONS)
+        if raising:
+            n = onto_columns(board, card, 1, CELLS, last, out, n)
+            if room_to_empty:
+                n = a_row(out, n, card, 1, CELLS, used)
     for k in range(used):
         n = from_column(board, heights, nexts, free, room_to_empty, k, out, n)
-        for j in range(used):
-            if j != k:
-                n = run_onto(board, heights, k, j, room, out, n)
-        if raising:
-            n = onto_column(board, heights, returns, nexts, k, out, n)
+        n = run_onto_columns(board, heights, k, room, last, out, n)
     if raising and returns:
         for s in range(4):
             card = 4 * next_rank(nexts, s) + s - 4
             if card >= 0:
+                n = onto_columns(board, card, 1, FOUNDATIONS, last, out, n)
                 if room_to_empty:
-                    n = _row(out, n, card, 1, FOUNDATIONS, used)
+                    n = a_row(out, n, card, 1, FOUNDATIONS, used)
                 if free > 0:
-                    n = _row(out, n, card, 1, FOUNDATIONS, CELLS)
+                    n = a_row(out, n, card, 1, FOUNDATIONS, CELLS)
     return n
 
 
