@@ -36,13 +36,13 @@ from cardems_solver.kernels.freecell_blocks import (
     ROWS,
     advance,
     begin,
-    enter,
+    go_on,
     undo,
 )
 from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, spread
 from cardems_solver.kernels.freecell_bounds import hold, hold_without, refuted, within
 from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET
-from cardems_solver.kernels.freecell_store import find, put, words_of
+from cardems_solver.kernels.freecell_store import enter, find, put, words_of
 from cardems_solver.kernels.jit import entry, jit
 
 STORED, LAYER, NEXT, AGAIN, DEEP, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(10)
@@ -258,7 +258,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
         if kind == IDLE:
             later |= child[ASIDE] == most
             hold_without(clauses, level, walk.rows[level, walk.frames[level, AT] - 1, CARD])
-            enter(walk, board, game, child[ASIDE] < most)
+            go_on(walk, board, game, child[ASIDE] < most)
             if child[ASIDE] == most:
                 _keep_gaining(board, walk, clauses)
             continue
@@ -267,7 +267,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
             if counts[STORED] == pool.words.shape[0]:
                 _wait(n, pool, dive, counts)
                 return CROWDED
-            pool.slots[-1 - known] = counts[STORED] + 1
+            enter(pool.slots, -1 - known, counts[STORED], a, b, c)
             known = counts[STORED]
             counts[STORED] += 1
         put(pool.words, known, a, b, c, n)

@@ -152,7 +152,7 @@ END, IDLE, BLOCK = range(3)
 def advance(walk, board, game):
     """Make the walk's next move. Returns IDLE, BLOCK if a block ends with it, or END if there is none.
 
-    The position reached is in the frame above that of ``level``. Call ``enter`` (only after IDLE) to go on from there,
+    The position reached is in the frame above that of ``level``. Call ``go_on`` (only after IDLE) to go on from there,
     or else ``undo``.
     """
     while True:
@@ -216,7 +216,7 @@ def _leave(walk, board, game):
 
 
 @jit
-def enter(walk, board, game, raising):
+def go_on(walk, board, game, raising):
     """Go on from the position reached."""
     level = walk.level
     board.in_cells |= 1 << walk.rows[level, walk.frames[level, AT] - 1, CARD]

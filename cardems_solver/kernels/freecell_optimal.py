@@ -36,7 +36,7 @@ from cardems_solver.kernels.freecell_blocks import (
     WALK,
     advance,
     begin,
-    enter,
+    go_on,
     undo,
 )
 from cardems_solver.kernels.freecell_board import BOARD, home_count, spread
@@ -83,7 +83,7 @@ def _between(words, made, first, last, board, walk, under, game, out):
         level = walk.level
         reached = walk.words[level + 1]
         if kind == IDLE and level + 2 <= most:
-            enter(walk, board, game, 1)
+            go_on(walk, board, game, 1)
         elif walk.frames[level + 1, MADE] <= most and reached[0] == a1 and reached[1] == b1 and reached[2] == c1:
             n = level + 1
             for i in range(n):

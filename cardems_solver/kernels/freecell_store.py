@@ -2,19 +2,23 @@
 
 The words use 52 of their 64 bits; a position's predecessor takes 12, 12 and 8 of the others, so that 24 bytes a
 position and its slot in the index are all that a path needs. The moves themselves are found again by making every one.
+
+The index is open-addressing. Of 2^k slots each has k bits for a position's number plus one, 0 where it is free, and the
+other 32 - k for a part of the position's hash that its place does not tell: few words are read only to find others.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U1, mix3
+from cardems_solver.kernels.bits import U0, U1, mix3
 from cardems_solver.kernels.freecell_state import DECK
 from cardems_solver.kernels.jit import entry, jit
 
 _LOW = np.uint64(0xFFF)
 _S12 = np.uint64(12)
 _S24 = np.uint64(24)
+_S32 = np.uint64(32)
 _S52 = np.uint64(52)
 
 
@@ -34,21 +38,37 @@ def put(words, n, a, b, c, before):
 
 
 @jit
-def find(slots, words, a, b, c):
-    """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
+def _tag(key, mask):
+    """The part of a hash that is kept in a slot."""
+    return (key >> _S32) & ~mask
 
-    slots: uint32[2^k], position number plus one, 0 where free; words: uint64[n, 3].
+
+@jit
+def find(slots, words, a, b, c):
+    """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs (see ``enter``).
+
+    slots: uint32[2^k], modified by ``enter`` and ``rehash`` only; words: uint64[n, 3].
     """
     mask = np.uint64(slots.size) - U1
-    i = mix3(a, b, c) & mask
+    key = mix3(a, b, c)
+    tag = _tag(key, mask)
+    i = key & mask
     while True:
-        node = slots[i]
-        if node == 0:
+        slot = np.uint64(slots[i])
+        if slot == U0:
             return -1 - np.int64(i)
-        n = np.int64(node) - 1
-        if words[n, 0] & DECK == a and words[n, 1] & DECK == b and words[n, 2] & DECK == c:
-            return n
+        if slot & ~mask == tag:
+            n = np.int64(slot & mask) - 1
+            if words[n, 0] & DECK == a and words[n, 1] & DECK == b and words[n, 2] & DECK == c:
+                return n
         i = (i + U1) & mask
+
+
+@jit
+def enter(slots, slot, n, a, b, c):
+    """Write the position's number n into the free slot that ``find`` has found for it."""
+    mask = np.uint64(slots.size) - U1
+    slots[slot] = _tag(mix3(a, b, c), mask) | np.uint64(n + 1)
 
 
 @entry
@@ -60,7 +80,7 @@ def rehash(slots, words, count):
         i = mix3(a, b, c) & mask
         while slots[i]:
             i = (i + U1) & mask
-        slots[i] = n + 1
+        enter(slots, i, n, a, b, c)
 
 
 def path(words: np.ndarray, goal: int) -> list[int]:
