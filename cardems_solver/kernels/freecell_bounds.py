@@ -267,12 +267,42 @@ def _runs_to_hit(clauses, low, high, most, guess):
     if guess and popcount(guess) <= most and _all_hit(clauses, low, high, guess):
         memory[2] = guess
         return True, guess
-    hit, runs = _hitting_set(low, high, most, clauses)
+    hit, runs = _runs_besides_single(low, high, most, clauses)
+    memory = clauses.memory[_recall(clauses, low, high)]
     if not hit:
         memory[3] = np.uint64(most + 1)
         return False, U0
     memory[2] = runs
     return True, runs
+
+
+@jit
+def _runs_besides_single(low, high, most, clauses):
+    """The same by way of the smaller set of clauses that is left once those of a single run are hit."""
+    single = U0
+    while True:
+        low1, high1 = low & clauses.sizes[0, 0], high & clauses.sizes[0, 1]
+        if low1 | high1 == U0:
+            break
+        run = clauses.runs[lowest(low1) if low1 else 64 + lowest(high1)]
+        card = lowest(run)
+        low &= ~clauses.hitting[card, 0]
+        high &= ~clauses.hitting[card, 1]
+        single |= run
+        most -= 1
+    if most < 0:
+        return False, U0
+    memory = clauses.memory[_recall(clauses, low, high)]
+    if most < np.int64(memory[3]):
+        return False, U0
+    if memory[2] and popcount(memory[2]) <= most:
+        return True, memory[2] | single
+    hit, runs = _hitting_set(low, high, most, clauses)
+    if not hit:
+        memory[3] = np.uint64(most + 1)
+        return False, U0
+    memory[2] = runs
+    return True, runs | single
 
 
 @jit
@@ -310,16 +340,6 @@ def _hitting_set(low, high, most, clauses):
     """
     hitting, levels = clauses.hitting, clauses.levels
     taken, without = U0, U0
-    while True:
-        single_low, single_high = low & clauses.sizes[0, 0], high & clauses.sizes[0, 1]
-        if single_low | single_high == U0:
-            break
-        run = clauses.runs[lowest(single_low) if single_low else 64 + lowest(single_high)]
-        card = lowest(run)
-        low &= ~hitting[card, 0]
-        high &= ~hitting[card, 1]
-        taken |= run
-        most -= 1
     level = 0
     while True:
         if most >= 0 and not _apart(low, high, most, clauses):
