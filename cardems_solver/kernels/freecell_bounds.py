@@ -40,18 +40,18 @@ from cardems_solver.kernels.jit import jit, record
 
 KEPT = 128
 LEVELS = 54
-REMEMBERED = 1 << 12
+REMEMBERED = 1 << 11
 CLAUSES = np.dtype(
     [
         ("pairs", np.int64, (KEPT, 8)),
         ("runs", np.uint64, KEPT),
         ("having", np.uint64, (52, 2)),
-        ("moved", np.uint64, (52, 2)),
+        ("moved", np.uint64, (52 * 52, 2)),
+        ("place", np.int64, KEPT),
         ("hitting", np.uint64, (52, 2)),
         ("near", np.uint64, (KEPT, 2)),
         ("sizes", np.uint64, (4, 2)),
         ("dealt", np.uint64, 2),
-        ("kept", np.int64),
         ("next", np.int64),
         ("holding", np.uint64, (FRAMES, 2)),
         ("hits", np.uint64, FRAMES),
@@ -66,12 +66,14 @@ place. For positions that come from one deal only. A set of clauses is two words
     runs        the runs that its x are in (a run is its deepest card). Should they come to be in others, that is
                 another clause.
     having      the clauses that a card is in
-    moved       those that a card was in as an x, not being in place: where it is, they are taken not to hold
+    moved       those learned while an x that was not in place was in a run, by 52 * x + run. Of those without such an x
+                see ``dealt``.
+    place       where a clause is in ``moved``
     hitting     those that a run hits
     near        those that have a run in common with a clause
     sizes       those of one run, two, three, four
     dealt       those that hold as long as their cards lie where they were dealt
-    kept, next  clauses kept; where the next one goes
+    next        where the next clause goes
     holding     those that hold in each position of a walk (``freecell_blocks``)
     hits        few runs that hit all of these, or 0
     memory      a set of clauses, runs that hit all of it or 0, and one more than the number that is known to be too few
@@ -198,30 +200,38 @@ def _holding_of(board, clauses, word, some):
 
 
 @jit
-def _of_any(sets, cards):
-    """The union of the sets of clauses (``having``, ``moved``) of some cards."""
+def _having(clauses, cards):
+    """The clauses that have one of the cards."""
     low, high = U0, U0
     while cards:
         card = lowest(cards)
         cards &= cards - U1
-        low |= sets[card, 0]
-        high |= sets[card, 1]
+        low |= clauses.having[card, 0]
+        high |= clauses.having[card, 1]
     return low, high
 
 
 @jit
 def hold(board, clauses):
     """Find the clauses that hold on the board, for the first frame."""
-    away, in_place = np.uint64(board.in_cells | board.at_home), np.uint64(board.in_place)
-    away_words = _of_any(clauses.having, away)
-    moved_words = _of_any(clauses.having, ~in_place & ~away & DECK)
-    unmoved_words = _of_any(clauses.moved, in_place)
-    for word in range(2):
-        dealt, kept = clauses.dealt[word], clauses.kept - 64 * word
-        # all ones where a clause is kept
-        all_kept = ~U0 if kept >= 64 else bit(max(kept, 0)) - U1
-        other = _holding_of(board, clauses, word, all_kept & ~dealt & ~away_words[word] & ~unmoved_words[word])
-        clauses.holding[0, word] = (dealt & ~moved_words[word] & ~away_words[word]) | other
+    away = np.uint64(board.in_cells | board.at_home)
+    low, high = _having(clauses, away)
+    moved_low, moved_high = U0, U0
+    other_low, other_high = U0, U0
+    left = DECK & ~away & ~np.uint64(board.in_place)
+    while left:
+        card = lowest(left)
+        left &= left - U1
+        moved_low |= clauses.having[card, 0]
+        moved_high |= clauses.having[card, 1]
+        k = board.column[card]
+        place = 52 * card + board.cards[k, board.start[k, board.depth[card]]]
+        other_low |= clauses.moved[place, 0]
+        other_high |= clauses.moved[place, 1]
+    other_low = _holding_of(board, clauses, 0, other_low & ~low)
+    other_high = _holding_of(board, clauses, 1, other_high & ~high)
+    clauses.holding[0, 0] = (clauses.dealt[0] & ~moved_low & ~low) | other_low
+    clauses.holding[0, 1] = (clauses.dealt[1] & ~moved_high & ~high) | other_high
 
 
 @jit
@@ -407,12 +417,12 @@ def _learn(board, heights, nexts, clauses):
     word, this = at >> 6, bit(at & 63)
     for card in range(52):
         clauses.having[card, word] &= ~this
-        clauses.moved[card, word] &= ~this
         clauses.hitting[card, word] &= ~this
     for size in range(4):
         clauses.sizes[size, word] &= ~this
     for i in range(KEPT):
         clauses.near[i, word] &= ~this
+    clauses.moved[clauses.place[at], word] &= ~this
     cards = U0
     cycle = shortest_cycle(board, heights, nexts)
     for j in range(0, 8, 2):
@@ -425,11 +435,7 @@ def _learn(board, heights, nexts, clauses):
             x = board.cards[k, height_of(heights, k) - 1]
             clauses.pairs[at, j], clauses.pairs[at, j + 1] = x, y
             if bit(x) & ~np.uint64(board.in_place):
-                clauses.moved[x, word] |= this
-                # first, as the pair that most likely does not hold elsewhere
-                for i in range(2):
-                    clauses.pairs[at, j + i] = clauses.pairs[at, i]
-                clauses.pairs[at, 0], clauses.pairs[at, 1] = x, y
+                clauses.place[at] = 52 * x + board.cards[k, board.start[k, board.depth[x]]]
             clauses.having[x, word] |= this
             clauses.having[y, word] |= this
             cards |= bit(x) | bit(y)
@@ -446,11 +452,12 @@ def _learn(board, heights, nexts, clauses):
     for i in range(KEPT):
         if clauses.near[at, i >> 6] & bit(i & 63):
             clauses.near[i, word] |= this
-    clauses.dealt[word] &= ~this
-    if cards & ~np.uint64(board.in_place) == U0:
+    if cards & ~np.uint64(board.in_place):
+        clauses.dealt[word] &= ~this
+        clauses.moved[clauses.place[at], word] |= this
+    else:
         clauses.dealt[word] |= this
     clauses.next = (at + 1) % KEPT
-    clauses.kept = max(clauses.kept, at + 1)
     for i in range(REMEMBERED):
         if clauses.memory[i, word] & this:
             for j in range(4):
@@ -463,7 +470,7 @@ def refuted(board, clauses, frame, cards, run, landed, most):
 
     run: the run that they were in; landed: have they been laid on a column? (``board`` shows it then.)
     """
-    low, high = _of_any(clauses.having, cards)
+    low, high = _having(clauses, cards)
     other_low, other_high = U0, U0
     if landed:
         other_low = _holding_of(board, clauses, 0, low & ~clauses.dealt[0])
