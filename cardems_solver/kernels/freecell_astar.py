@@ -41,8 +41,9 @@ from cardems_solver.kernels.freecell_blocks import (
 )
 from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, spread
 from cardems_solver.kernels.freecell_bounds import hold, hold_without, refuted, within
-from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET
-from cardems_solver.kernels.freecell_store import enter, find, put, words_of
+from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET, new_code
+from cardems_solver.kernels.freecell_state import moved
+from cardems_solver.kernels.freecell_store import enter, find, look_up_soon, put, words_of
 from cardems_solver.kernels.jit import entry, jit
 
 STORED, LAYER, NEXT, AGAIN, DEEP, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(10)
@@ -208,6 +209,18 @@ def _put_off(n, pool, counts):
 
 
 @jit
+def _look_ahead(board, walk, slots):
+    """Prepare to look up what the frame's moves lead to."""
+    level = walk.level
+    a, b, c = walk.words[level, 0], walk.words[level, 1], walk.words[level, 2]
+    heights = walk.frames[level, HEIGHTS]
+    for i in range(walk.frames[level, ROWS]):
+        row = walk.rows[level, i]
+        x, y, z = moved(a, b, c, row[CARD], new_code(board, heights, row[CARD], row[TARGET]))
+        look_up_soon(slots, x, y, z)
+
+
+@jit
 def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
     """Store the successors of position n that belong to the layer being worked off. Returns a status."""
     layer = counts[LAYER]
@@ -228,6 +241,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
     walk.frames[0, ASIDE] = aside
     if later:
         _keep_gaining(board, walk, clauses)
+    _look_ahead(board, walk, pool.slots)
     while True:
         kind = advance(walk, board, game)
         if kind == END:
@@ -261,6 +275,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
             go_on(walk, board, game, child[ASIDE] < most)
             if child[ASIDE] == most:
                 _keep_gaining(board, walk, clauses)
+            _look_ahead(board, walk, pool.slots)
             continue
         undo(walk, board)
         if known < 0:
