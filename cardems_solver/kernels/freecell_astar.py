@@ -229,18 +229,23 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
     hold(board, clauses)
     aside = np.int64(pool.asides[n] & ASIDE_BITS)
     slack = layer - np.int64(pool.made[n]) - 52 + home_count(nexts)
-    if not pool.asides[n] & EXACT:
-        while aside <= slack and not within(board, heights, nexts, aside, clauses):
-            aside += 1
-        pool.asides[n] = aside | EXACT * (aside <= slack)
-    if aside > slack:
-        return _put_off(n, pool, counts)
-    status, later = PAUSED, aside == slack
+    exact = pool.asides[n] & EXACT
+    while aside < slack and not exact:
+        exact = EXACT * within(board, heights, nexts, aside, clauses)
+        aside += not exact
+    status, later = PAUSED, aside >= slack
     begin(walk, board, heights, nexts, a, b, c, game, not later)
     walk.frames[0, MADE] = pool.made[n]
     walk.frames[0, ASIDE] = aside
     if later:
+        # most positions have no such moves: then the bound need not be made exact
         _keep_gaining(board, walk, clauses)
+        if walk.frames[0, ROWS] and not exact:
+            exact = EXACT * within(board, heights, nexts, aside, clauses)
+            aside += not exact
+    pool.asides[n] = aside | exact
+    if aside > slack or (later and walk.frames[0, ROWS] == 0):
+        return _put_off(n, pool, counts)
     _look_ahead(board, walk, pool.slots)
     while True:
         kind = advance(walk, board, game)

@@ -230,8 +230,10 @@ def hold(board, clauses):
         other_high |= clauses.moved[place, 1]
     other_low = _holding_of(board, clauses, 0, other_low & ~low)
     other_high = _holding_of(board, clauses, 1, other_high & ~high)
-    clauses.holding[0, 0] = (clauses.dealt[0] & ~moved_low & ~low) | other_low
-    clauses.holding[0, 1] = (clauses.dealt[1] & ~moved_high & ~high) | other_high
+    low = (clauses.dealt[0] & ~moved_low & ~low) | other_low
+    high = (clauses.dealt[1] & ~moved_high & ~high) | other_high
+    clauses.holding[0, 0], clauses.holding[0, 1] = low, high
+    clauses.hits[0] = clauses.memory[_recall(clauses, low, high), 2]
 
 
 @jit
