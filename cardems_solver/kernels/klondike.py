@@ -30,7 +30,7 @@ from cardems_solver.kernels.klondike_chains import (
 )
 from cardems_solver.kernels.klondike_many import QUICK_NODES, _decide_many
 from cardems_solver.kernels.klondike_search import begin, path, search
-from cardems_solver.kernels.klondike_state import LAYER, ORDERED, PRUNE_ALL, Deal, is_free, set_up
+from cardems_solver.kernels.klondike_state import LAYER, ORDERED, PRUNE_ALL, is_free, set_up
 from cardems_solver.kernels.klondike_steps import lay_out, write_steps
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE, Outcome
@@ -57,9 +57,9 @@ def _steps(deal, work, columns, heights, home, steps):
 class Search:
     """One search and its arrays: a beam of some width, or the complete search (width 0)."""
 
-    def __init__(self, deal: Deal, width: int = 0):
+    def __init__(self, deal: np.void, width: int = 0):
         self.deal, self.width = deal, width
-        self.work = new_work(columns=1 + int(deal.numbers[ORDERED]))
+        self.work = new_work(columns=1 + int(deal["numbers"][ORDERED]))
         self.status = _begin(deal, self.work)
         self.beam = new_beam(len(self.work.stack)) if width else None
         if width:
@@ -184,10 +184,10 @@ def decide(position: Position, rules: Rules, limits: Limits, progress=None, prun
 _PLAIN = tuple(tuple(i * (i + 1) // 2 + j for j in range(i + 1)) for i in range(7))
 
 
-def _template(rules: Rules) -> tuple[Deal, np.ndarray]:
+def _template(rules: Rules) -> tuple[np.void, np.ndarray]:
     """A deal's arrays under the rules, to be filled, and what a layer of each column adds to the code (uint64[7])."""
     deal = set_up(Position(_PLAIN, tuple(range(7)), stock=tuple(range(28, 52))), rules)
-    return deal, deal.table[[column[0] for column in _PLAIN], LAYER]
+    return deal, deal["table"][[column[0] for column in _PLAIN], LAYER]
 
 
 def decide_many(
@@ -216,10 +216,10 @@ def decide_many(
     free = rules.with_options(draw=1, passes=None, foundation_return=True)
     refuter = _template(free)[0]
     if free == rules:
-        refuter.numbers[:] = 0
+        refuter["numbers"] = 0
     size = max(4096, 1 << int(2 * max_states).bit_length())
     work, other = new_work(slots=1, stack=max_states + 8192), new_work(slots=1)
-    tables = np.zeros((2, size, 1 + int(deal.numbers[ORDERED])), np.uint64)
+    tables = np.zeros((2, size, 1 + int(deal["numbers"][ORDERED])), np.uint64)
     other_tables = np.zeros((2, size if free != rules else 1, 1), np.uint64)
     _decide_many(
         decks,

@@ -82,7 +82,7 @@ def bound(a, b, c, table, order):
     here = here_cards(a, b, c)
     waste = waste_size(c)
     left = np.int64(0)
-    for i in range(table.stock.size):
+    for i in range(table.stocked):
         card = table.stock[i]
         if here & bit(card) != U0:
             order[left] = i
@@ -111,7 +111,7 @@ def bound(a, b, c, table, order):
         return UNWINNABLE
     certain += least
     if stacked > 0 and not (draw > 1 and may_turn):
-        free = sorted_suits & here & table.undealt[0]
+        free = sorted_suits & here & table.undealt
         more = landmarks(
             a, b, c, here, order, left, waste, may_turn, False, moved, free, again | free, table, order[64:]
         )

@@ -48,7 +48,7 @@ def landmarks(a, b, c, here, order, left, waste, may_turn, free_again, moved, la
     bases = base_cards(a, b, c)
     on_first = a & ~b & ~c & PLANE
     on_second = ~a & b & ~c & PLANE
-    undealt = here & table.undealt[0]
+    undealt = here & table.undealt
     buried, _ = columns_of(a, b, c, table)
     bare = PLANE & ~(home0 | undealt | buried | parents(a, b, c))
     goes_home = home0

@@ -97,12 +97,12 @@ def reach(a, b, c, table, cost, after, turned):
     here = here_cards(a, b, c)
     draw = table.rules[DRAW]
     waste = waste_size(c)
-    left = popcount(here & table.undealt[0])
+    left = popcount(here & table.undealt)
     cost[:] = _UNREACHABLE
     may_turn = table.rules[LIMITED] == 0 or passes_of(b) > 0
     to_end = (left - waste + draw - 1) // draw + table.rules[TAPS]
     j = 0
-    for i in range(table.stock.size):
+    for i in range(table.stocked):
         card = table.stock[i]
         if here & bit(card) == U0:
             continue
@@ -186,14 +186,14 @@ def _safe_card(a, b, c, table):
     if todo == U0:
         return np.int64(-1)
     here = here_cards(a, b, c)
-    undealt = here & table.undealt[0]
+    undealt = here & table.undealt
     buried, _ = columns_of(a, b, c, table)
     bare = todo & ~(undealt | buried | parents(a, b, c))
     if bare != U0:
         return lowest(bare)
     waste = waste_size(c)
     if todo & undealt != U0 and waste > 0 and table.rules[DRAW] == 1:
-        for i in range(table.stock.size):
+        for i in range(table.stocked):
             card = table.stock[i]
             if here & bit(card) != U0:
                 waste -= 1
@@ -212,7 +212,7 @@ def _settle(at, table, out):
         if card < 0:
             return
         a, b, c = with_code(a, b, c, card, HOME)
-        if table.undealt[0] & bit(card) != U0 and code_of(words[at, 0], words[at, 1], words[at, 2], card) == HERE:
+        if table.undealt & bit(card) != U0 and code_of(words[at, 0], words[at, 1], words[at, 2], card) == HERE:
             c -= np.uint64(1) << S52
         words[at, 0], words[at, 1], words[at, 2] = a, b, c
         costs[at] += 1
@@ -236,7 +236,7 @@ def _extend(at, n, table, out):
     home = home_cards(a, b, c)
     bases = base_cards(a, b, c)
     buried, tops = columns_of(a, b, c, table)
-    undealt = here_cards(a, b, c) & table.undealt[0]
+    undealt = here_cards(a, b, c) & table.undealt
     bare = PLANE & ~(home | undealt | buried | parents(a, b, c))
     next_up = next_home(home)
     empty = table.rules[COLUMNS] - popcount(bases)

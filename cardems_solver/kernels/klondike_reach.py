@@ -52,7 +52,7 @@ def must_draw_again(a, b, c, here, order, left, waste, may_turn, table):
     bases = base_cards(a, b, c)
     on_first = a & ~b & ~c & PLANE
     on_second = ~a & b & ~c & PLANE
-    undealt = here & table.undealt[0]
+    undealt = here & table.undealt
     draw = table.rules[DRAW]
     buried, _ = columns_of(a, b, c, table)
     bare = PLANE & ~(home | undealt | buried | parents(a, b, c))

@@ -20,13 +20,11 @@ left in each column, foundations, and, where it matters, the pass.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cardems_solver import cards, reference
 from cardems_solver.kernels.bits import U0, U1, U2, U4, bit, lowest, popcount
-from cardems_solver.kernels.jit import jit
+from cardems_solver.kernels.jit import jit, record
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
@@ -55,24 +53,25 @@ PRUNE_ALL = PRUNE_SAFE | PRUNE_CHAINS | PRUNE_USEFUL
 VISIBLE, LOCKED, NEXTS, STOCK, CODE, FOOT, WORDS = range(7)
 
 
-class Deal(NamedTuple):
-    """A position made ready for the search.
+DEAL = np.dtype(
+    [
+        ("table", np.uint64, (52, 4)),
+        ("suits", np.uint64, 4),
+        ("order", np.int64, 52),
+        ("numbers", np.int64, NUMBERS),
+        ("words", np.uint64, WORDS),
+    ]
+)
+"""A position made ready for the search (``jit.record``).
 
-    Attributes:
-        table: uint64[52, 4], see above.
-        suits: uint64[4], what a card going home adds to the code.
-        order: int64[52], the stock's cards in the order in which they are drawn, waste first; -1 after the last.
-        numbers: int64[8]: does the stock's order matter; may foundation cards return; cards drawn at once; cards in
-            stock and waste; passes that may yet be begun, -1 for any number; order number of the first card not in the
-            waste; the pass's radix in the code; which pruning rules are in use.
-        words: uint64[6], see above.
-    """
-
-    table: np.ndarray
-    suits: np.ndarray
-    order: np.ndarray
-    numbers: np.ndarray
-    words: np.ndarray
+    table       see above
+    suits       what a card going home adds to the code
+    order       the stock's cards in the order in which they are drawn, waste first; -1 after the last
+    numbers     does the stock's order matter; may foundation cards return; cards drawn at once; cards in stock and
+                waste; passes that may yet be begun, -1 for any number; order number of the first card not in the waste;
+                the pass's radix in the code; which pruning rules are in use
+    words       see above
+"""
 
 
 class TooLarge(ValueError):
@@ -101,7 +100,7 @@ def is_free(position: Position, rules: Rules) -> bool:
     return rules.draw == 1 and (rules.passes is None or rules.passes - position.passes >= left)
 
 
-def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> Deal:
+def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> np.void:
     """The search's arrays for a position.
 
     Raises:
@@ -159,7 +158,9 @@ def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> Deal:
     order[: len(drawn)] = drawn
     nexts = _mask(4 * position.foundations[s] + s for s in range(4))
     words = np.array([visible, locked, nexts, _mask(drawn), code, foot], np.uint64)
-    return Deal(table, suits, order, numbers, words)
+    deal = record(DEAL)
+    deal["table"], deal["suits"], deal["order"], deal["numbers"], deal["words"] = table, suits, order, numbers, words
+    return deal
 
 
 @jit

@@ -81,7 +81,7 @@ def dominated(slots, words, cost, a, b, c, moves, table):
     """
     mask = np.uint64(slots.size) - U1
     i = _home_slot(slots, a, b, c)
-    left = popcount(~(a | b | c) & _A & table.undealt[0])
+    left = popcount(~(a | b | c) & _A & table.undealt)
     waste = waste_size(c)
     passes = passes_of(b)
     while True:

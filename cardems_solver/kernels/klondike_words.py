@@ -18,14 +18,10 @@ column those that are HERE, the *stuck* cards, always are a bottom part of it, s
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, bit, popcount
 from cardems_solver.kernels.jit import jit
-from cardems_solver.position import Position
-from cardems_solver.rules import Rules
 
 HERE, FIRST, SECOND, BASE, HOME = map(np.int64, (0, 1, 2, 3, 5))
 
@@ -38,46 +34,42 @@ _EVEN = np.uint64(0x5555555555555)
 _LOW2 = np.uint64(0x3333333333333)
 
 DRAW, LIMITED, RETURN, TAPS, COLUMNS, PRUNE = range(6)
-"""Indices into ``Table.rules``: cards drawn at once, are passes counted, foundation return, does turning the waste over
-count, number of columns, pruning rules (see ``klondike_moves``)."""
+"""Indices into a table's rules: cards drawn at once, are passes counted, foundation return, does turning the waste
+over count, number of columns, pruning rules (see ``klondike_moves``)."""
 
+_COLUMNS = 8
+"""No game has more."""
+TABLE = np.dtype(
+    [
+        ("rules", np.int64, 6),
+        ("stuck", np.uint64, _COLUMNS),
+        ("top", np.int64, (_COLUMNS, 52)),
+        ("below", np.uint64, (_COLUMNS, 52)),
+        ("under", np.int64, (_COLUMNS, 52)),
+        ("above", np.int64, 52),
+        ("stocked", np.int64),
+        ("stock", np.int64, 52),
+        ("undealt", np.uint64),
+        ("spot", np.int64, 52),
+        ("first", np.int64, 4),
+        ("stacks", np.uint8, (4 << 13, 16)),
+    ]
+)
+"""What stays the same in a search (``jit.record``).
 
-class Table(NamedTuple):
-    """What stays the same in a search.
-
-    Attributes:
-        rules: int64[6], see above.
-        stuck: uint64[columns]: the cards of a column that are HERE at the start.
-        top: int64[columns, 52]: for k >= 1 the k-th stuck card of a column from its base.
-        below: uint64[columns, 52]: the cards dealt beneath it (0 for k = 0).
-        under: int64[columns, 52]: the highest of those.
-        above: int64[52]: for each card, the one that was dealt on it.
-        stock: int64[m]: waste and stock, first drawn first.
-        undealt: uint64[1]: the cards of ``stock``.
-        spot: int64[m]: for each card of ``stock``, the bit that stands for it among those of its suit.
-        first: int64[4]: where a suit's rows begin in ``stacks``.
-        stacks: uint8[n, 16]: see ``klondike_bound.stack_costs``.
-    """
-
-    rules: np.ndarray
-    stuck: np.ndarray
-    top: np.ndarray
-    below: np.ndarray
-    under: np.ndarray
-    above: np.ndarray
-    stock: np.ndarray
-    undealt: np.ndarray
-    spot: np.ndarray
-    first: np.ndarray
-    stacks: np.ndarray
-
-
-def passes_left(position: Position, rules: Rules) -> int | None:
-    """How many passes may still be begun; None if a limit cannot matter: each but the first one that plays no card is
-    in vain, so there are never more useful ones than cards."""
-    if rules.passes is None or rules.passes - position.passes >= len(position.stock) + len(position.waste):
-        return None
-    return rules.passes - position.passes
+    rules       see above
+    stuck       the cards of a column that are HERE at the start
+    top         by column: for k >= 1 the k-th stuck card from its base
+    below       the cards dealt beneath it (0 for k = 0)
+    under       the highest of those
+    above       for each card, the one that was dealt on it
+    stocked     how many cards waste and stock have
+    stock       these, first drawn first
+    undealt     the same as a set
+    spot        for each of them, the bit that stands for it among those of its suit
+    first       where a suit's rows begin in ``stacks``
+    stacks      see ``klondike_bound.stack_costs``; no more rows than are needed are ever touched
+"""
 
 
 @jit
