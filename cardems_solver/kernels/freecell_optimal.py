@@ -53,8 +53,10 @@ from cardems_solver.rules import Rules
 
 FIRST = 100_000
 """So many positions the search for any solution may store, before the search for the shortest begins."""
-WIDTHS = 30, 300, 3000
+WIDTHS = 30, 300
 """Of the beam searches before the search for the shortest."""
+WIDE, FEW = 3000, 30_000
+"""Of the one after so many positions, should they not be enough: it takes as long as some 100,000."""
 
 
 @entry
@@ -218,15 +220,23 @@ def minimum(
     # (Its solutions move runs, which ``cards`` does not allow.)
     if first.verdict == SOLVABLE and metric == "moves" and len(first.steps) < NONE:
         improved(first.steps)
-    for width in WIDTHS:
-        if counts[BEST] > counts[LAYER] and astar.affords(width):
-            better = astar.beam(width)
-            if better is not None:
-                improved(better)
 
-    status, reason = (PROVED if counts[BEST] <= counts[LAYER] else PAUSED), None
-    budget = 200
-    while status not in (PROVED, TOO_LONG) and reason is None:
+    def beam(width: int) -> None:
+        better = astar.beam(width) if counts[BEST] > counts[LAYER] and astar.affords(width) else None
+        if better is not None:
+            improved(better)
+
+    for width in WIDTHS:
+        beam(width)
+    status, reason, budget, wide_to_come = PAUSED, None, 200, True
+    while True:
+        if wide_to_come and (counts[STORED] > FEW or reason is not None):
+            beam(WIDE)
+            wide_to_come = False
+        if counts[BEST] <= counts[LAYER]:
+            status = PROVED
+        if status in (PROVED, TOO_LONG) or reason is not None:
+            break
         best = counts[BEST]
         status = astar.advance(budget)
         budget = min(2 * budget, 5_000)
