@@ -16,12 +16,14 @@ import pytest
 
 from cardems_solver import deals, reference
 from cardems_solver.expand import expand
-from cardems_solver.kernels import freecell_optimal
+from cardems_solver.kernels import freecell_optimal, freecell_store
 from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.bits import U0
-from cardems_solver.kernels.freecell_astar import BEST, LAYER, PAUSED, TOO_LONG, _put_off
+from cardems_solver.kernels.freecell_astar import BEST, CROWDED, LAYER, PAUSED, TOO_LONG, _put_off
 from cardems_solver.kernels.freecell_board import BOARD, FULL, home_count, spread
 from cardems_solver.kernels.freecell_bounds import (
+    KEPT,
+    _runs_to_hit,
     clauses,
     fewest_aside,
     packing,
@@ -293,6 +295,72 @@ def test_the_relaxed_game_by_trying_everything(metric):
         aside = _fewest_aside(board, heights, nexts, room)
         assert _tried_out(board, heights, nexts, aside)
         assert aside == 0 or not _tried_out(board, heights, nexts, aside - 1)
+
+
+@jit
+def _hits(clauses, low, high, most, guess):
+    return _runs_to_hit(clauses, low, high, most, guess)
+
+
+def _fewest(masks: list[int], most: int) -> int | None:
+    """The size of a smallest set of bits that hits all masks, None if above ``most``."""
+    if not masks:
+        return 0
+    if most <= 0:
+        return None
+    best = None
+    for i in range(52):
+        if masks[0] >> i & 1:
+            rest = _fewest([mask for mask in masks if not mask >> i & 1], most - 1)
+            if rest is not None:
+                best, most = rest + 1, rest
+    return best
+
+
+def test_sets_of_runs_that_hit_clauses():
+    rng = random.Random(5)
+    search = freecell_optimal.Search(deals.deal(4, preset("freecell")), preset("freecell"), "moves", Limits())
+    while not search.clauses["runs"].all():  # all places in use, most of them more than once
+        if search.advance(1000) == CROWDED:
+            search.grow()
+    runs = [int(mask) for mask in search.clauses["runs"]]
+    for i in range(KEPT):
+        near = int(search.clauses["near"][i, 0]) | int(search.clauses["near"][i, 1]) << 64
+        assert near == sum(1 << j for j in range(KEPT) if runs[i] & runs[j])
+    for _ in range(200):
+        chosen = rng.sample(range(KEPT), rng.randint(1, 14))
+        low, high = (np.uint64(sum(1 << i % 64 for i in chosen if i // 64 == word)) for word in range(2))
+        fewest = _fewest([runs[i] for i in chosen], 20)
+        for most in rng.sample((fewest - 1, fewest, fewest, fewest + 1), 4):
+            guess = np.uint64(sum({runs[i] & -runs[i] for i in chosen}) if rng.random() < 0.5 else 0)
+            hit, found = _hits(search.clauses, low, high, most, guess)
+            assert hit == (most >= fewest)
+            assert not hit or (int(found).bit_count() <= most and all(runs[i] & int(found) for i in chosen))
+
+
+@jit
+def _store(slots, words, n, a, b, c):
+    slot = freecell_store.find(slots, words, a, b, c)
+    if slot < 0:
+        freecell_store.put(words, n, a, b, c, n // 2)
+        freecell_store.enter(slots, -1 - slot, n, a, b, c)
+    return slot
+
+
+def test_stored_positions_are_found_again():
+    rng = np.random.default_rng(6)
+    # few different words, so that there are many positions with two in common
+    choice = rng.integers(0, 1 << 52, 20, np.uint64)
+    positions = np.unique(choice[rng.integers(0, 20, (3000, 3))], axis=0)
+    words, slots = np.zeros((3000, 3), np.uint64), np.zeros(4096, np.uint32)
+    for n, position in enumerate(positions):
+        assert _store(slots, words, n, *position) < 0
+    longer = np.zeros(8192, np.uint32)
+    freecell_store.rehash(longer, words, len(positions))
+    for n, position in enumerate(positions):
+        assert _store(slots, words, 0, *position) == n
+        assert _store(longer, words, 0, *position) == n
+    assert freecell_store.path(words, 1000) == [0, 1, 3, 7, 15, 31, 62, 125, 250, 500, 1000]
 
 
 @pytest.mark.parametrize("returns", [False, True])
