@@ -21,16 +21,10 @@ from cardems_solver.kernels import freecell_state as state
 from cardems_solver.kernels.bits import U0
 from cardems_solver.kernels.freecell_astar import BEST, CROWDED, LAYER, PAUSED, TOO_LONG, _put_off
 from cardems_solver.kernels.freecell_board import BOARD, FULL, home_count, spread
-from cardems_solver.kernels.freecell_bounds import (
-    KEPT,
-    _runs_to_hit,
-    clauses,
-    fewest_aside,
-    packing,
-    send_home,
-    set_aside,
-    shortest_cycle,
-)
+from cardems_solver.kernels.freecell_bounds import fewest_aside
+from cardems_solver.kernels.freecell_clauses import KEPT, clauses
+from cardems_solver.kernels.freecell_hitting import runs_to_hit
+from cardems_solver.kernels.freecell_relaxed import packing, send_home, set_aside, shortest_cycle
 from cardems_solver.kernels.jit import jit, jit_making, record
 from cardems_solver.kernels.table import find
 from cardems_solver.limits import MEMORY, STATES, Limits
@@ -299,7 +293,7 @@ def test_the_relaxed_game_by_trying_everything(metric):
 
 @jit
 def _hits(clauses, low, high, most, guess):
-    return _runs_to_hit(clauses, low, high, most, guess)
+    return runs_to_hit(clauses, low, high, most, guess)
 
 
 def _fewest(masks: list[int], most: int) -> int | None:

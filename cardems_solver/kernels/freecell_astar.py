@@ -40,7 +40,8 @@ from cardems_solver.kernels.freecell_blocks import (
     undo,
 )
 from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, spread
-from cardems_solver.kernels.freecell_bounds import hold, hold_without, refuted, within
+from cardems_solver.kernels.freecell_bounds import refuted, within
+from cardems_solver.kernels.freecell_clauses import hold, hold_without
 from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET, new_code
 from cardems_solver.kernels.freecell_state import moved
 from cardems_solver.kernels.freecell_store import enter, find, look_up_soon, put, words_of

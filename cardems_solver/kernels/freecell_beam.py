@@ -12,8 +12,8 @@ import numpy as np
 
 from cardems_solver.kernels.bits import U1, mix3, popcount
 from cardems_solver.kernels.freecell_board import FULL, height_of, home_count, next_rank, spread
-from cardems_solver.kernels.freecell_bounds import packing
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, list_rows, make, new_code, settle, unmake
+from cardems_solver.kernels.freecell_relaxed import packing
 from cardems_solver.kernels.freecell_state import CELL, moved, with_code
 from cardems_solver.kernels.freecell_store import put, words_of
 from cardems_solver.kernels.jit import entry, jit

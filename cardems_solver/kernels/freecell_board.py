@@ -2,7 +2,7 @@
 
 The fewest-moves search stores positions as three words (``freecell_state``) and spreads one out when it expands it.
 Heights and foundations are packed into one integer each, so that a game played on from here (the relaxed games of
-``freecell_bounds``) is two numbers that are copied and compared for nothing:
+``freecell_relaxed``) is two numbers that are copied and compared for nothing:
 
     heights     7 bits a column: how many cards it holds
     nexts       4 bits a suit: the rank that its foundation takes next, 13 when it is full

@@ -40,7 +40,8 @@ from cardems_solver.kernels.freecell_blocks import (
     undo,
 )
 from cardems_solver.kernels.freecell_board import BOARD, home_count, spread
-from cardems_solver.kernels.freecell_bounds import clauses, fewest_aside
+from cardems_solver.kernels.freecell_bounds import fewest_aside
+from cardems_solver.kernels.freecell_clauses import clauses
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, new_code
 from cardems_solver.kernels.freecell_state import destination, start
 from cardems_solver.kernels.freecell_store import path, rehash, words_of
