@@ -149,10 +149,10 @@ class Search:
         return search(self.pool, self.counts, *room, self.under, self.game, budget, self.limits.stop)
 
     def affords(self, width: int) -> bool:
-        """Is there time and memory for a beam search? (A quarter of a millisecond and 13 kB for each unit of width.)"""
+        """Is there time and memory for a beam search? (An eighth of a millisecond and 13 kB for each unit of width.)"""
         limits = self.limits
         left = 1e9 if limits.seconds is None else limits.seconds - limits.elapsed()
-        return limits.exceeded() is None and left > width / 4000 and limits.allows(self.bytes + 13_000 * width)
+        return limits.exceeded() is None and left > width / 8000 and limits.allows(self.bytes + 13_000 * width)
 
     def beam(self, width: int) -> list[Step] | None:
         """A solution shorter than the best known one, if a beam search of that width finds one."""
