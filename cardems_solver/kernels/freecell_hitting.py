@@ -117,7 +117,9 @@ def _apart(low, high, most, clauses):
 def _hitting_set(low, high, most, clauses):
     """A set of at most ``most`` runs that hits all of a set of clauses: is there one? The set.
 
-    Depth first: a run of a shortest clause is taken, the one that hits most, and then the set is tried without it.
+    Depth first: a run of a shortest clause is taken, the one that hits most, and then the set is tried without it. What
+    to go back to is in ``levels``: the clauses left, the runs taken, those not to be taken, those of the clause
+    that are left to be tried, and how many may be taken.
     """
     hitting, levels = clauses.hitting, clauses.levels
     taken, without = U0, U0
