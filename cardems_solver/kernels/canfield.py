@@ -435,7 +435,7 @@ def _dealt(deck, turns, table, start, lies_on):
         bases |= bit(card)
     for i in range(34):
         table.stock[i] = (np.int64(deck[18 + i]) - 4 * base) % 52
-    build_table(table.in_stock, table.in_reserve, table.where, table.stock, 34, table.reserve, 13, table.reserve_top)
+    build_table(table, 34, 13)
     heights = U1 << np.uint64(4 * (np.int64(deck[0]) & 3))
     start[0] = bases | (np.uint64(turns) << np.uint64(52))
     start[1] = STOCK_BITS | (heights << _U34) | (np.uint64(13) << _U56)

@@ -385,7 +385,7 @@ class Search:
     ) -> None:
         whole = rules.with_options(partial_runs=False)
         self.table, self.start, _ = start_of(position, whole, prune)
-        self.table = self.table._replace(free_draws=0)
+        self.table["free_draws"] = 0
         self.base, self.limits = position.base, limits
         self.rules = int(rules.partial_runs), int(rules.partial_runs and rules.spaces == "any"), int(metric == "taps")
         rows = 2 * MAX_MOVES

@@ -25,12 +25,11 @@ one.
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
 from cardems_solver.kernels.bits import U0, U1, U2, bit, popcount
-from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.jit import entry, jit, record
 from cardems_solver.position import Position
 from cardems_solver.rules import Rules
 
@@ -59,38 +58,38 @@ _HC = np.uint64(0x5555555555555)
 _LOW6, _LOW4 = np.uint64(63), np.uint64(15)
 
 
-class Table(NamedTuple):
-    """What a search must know of the deal and the rules; arrays and integers that compiled code takes as one argument.
+TABLE = np.dtype(
+    [
+        ("where", np.int64, 52),
+        ("stock", np.int64, STOCK),
+        ("reserve", np.int64, RESERVE),
+        ("in_stock", np.uint64, _CHUNKS << _CHUNK),
+        ("in_reserve", np.uint64, RESERVE + 1),
+        ("reserve_top", np.uint64, RESERVE + 1),
+        ("steps", np.uint64),
+        ("draw", np.int64),
+        ("free_draws", np.int64),
+        ("partial", np.int64),
+        ("any_space", np.int64),
+        ("prune", np.int64),
+    ]
+)
+"""What a search must know of the deal and the rules (``jit.record``).
 
-    Attributes:
-        where: int64[52], for each card its place in the stock (waste bottom first, then next drawn first), 64 + its
-        place in the
-            reserve (bottom first), or ELSEWHERE.
-        stock: int64[34], the card at each place.
-        reserve: int64[13], the card at each place.
-        in_stock: uint64[5 * 128], the cards that seven bits of word 1 stand for, for each group of seven bits.
-        in_reserve: uint64[14], the cards in a reserve of that many.
-        reserve_top: uint64[14], the top card of a reserve of that many.
-        steps: bits 0, draw, 2 * draw, ...
-        draw: cards drawn at once.
-        free_draws: 1 if the number of draws does not matter.
-        partial: 1 if parts of a column move and it does not matter how cards of one rank and colour lie.
-        any_space: 1 if any card fills a space when the reserve is gone (and parts of a column move).
-        prune: bits of PRUNE_*.
-    """
-
-    where: np.ndarray
-    stock: np.ndarray
-    reserve: np.ndarray
-    in_stock: np.ndarray
-    in_reserve: np.ndarray
-    reserve_top: np.ndarray
-    steps: np.uint64
-    draw: int
-    free_draws: int
-    partial: int
-    any_space: int
-    prune: int
+    where       for each card its place in the stock (waste bottom first, then next drawn first), 64 + its place in the
+                reserve (bottom first), or ELSEWHERE
+    stock       the card at each place
+    reserve     the card at each place
+    in_stock    the cards that seven bits of word 1 stand for, for each group of seven bits
+    in_reserve  the cards in a reserve of that many
+    reserve_top the top card of a reserve of that many
+    steps       bits 0, draw, 2 * draw, ...
+    draw        cards drawn at once
+    free_draws  1 if the number of draws does not matter
+    partial     1 if parts of a column move and it does not matter how cards of one rank and colour lie
+    any_space   1 if any card fills a space when the reserve is gone (and parts of a column move)
+    prune       bits of PRUNE_*
+"""
 
 
 PRUNE_SAFE = 1
@@ -233,8 +232,10 @@ def unpacked(a, b):
 
 
 @jit
-def build_table(in_stock, in_reserve, where, stock, n_stock, reserve, n_reserve, reserve_top):
-    """Fill a table's arrays (modified in place) from the cards in stock and reserve."""
+def build_table(table, n_stock, n_reserve):
+    """Fill a table's other arrays (modified in place) from the cards in stock and reserve."""
+    in_stock, in_reserve, reserve_top = table.in_stock, table.in_reserve, table.reserve_top
+    where, stock, reserve = table.where, table.stock, table.reserve
     where[:] = ELSEWHERE
     in_stock[:] = U0
     for i in range(n_stock):
@@ -257,11 +258,11 @@ def relabelled(card: int, base: int) -> int:
 
 
 @entry
-def _build_table(in_stock, in_reserve, where, stock, n_stock, reserve, n_reserve, reserve_top):
-    build_table(in_stock, in_reserve, where, stock, n_stock, reserve, n_reserve, reserve_top)
+def _build_table(table, n_stock, n_reserve):
+    build_table(table, n_stock, n_reserve)
 
 
-def start_of(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> tuple[Table, np.ndarray, np.ndarray]:
+def start_of(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> tuple[np.void, np.ndarray, np.ndarray]:
     """The table, the words (uint64[3], not settled) of a position that a search starts from, and what each card lies on
     in it (int64[52]: a card, BASE or NOWHERE).
 
@@ -290,18 +291,9 @@ def start_of(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> tuple[
             second |= ((child ^ parent) & 1) << child
             lies_on[child] = parent
     table = empty_table(rules, prune)
-    table.stock[: len(stock)] = stock
-    table.reserve[: len(reserve)] = reserve
-    _build_table(
-        table.in_stock,
-        table.in_reserve,
-        table.where,
-        table.stock,
-        len(stock),
-        table.reserve,
-        len(reserve),
-        table.reserve_top,
-    )
+    table["stock"][: len(stock)] = stock
+    table["reserve"][: len(reserve)] = reserve
+    _build_table(table, len(stock), len(reserve))
     turns = turnings(rules, position.passes, len(stock))
     heights = sum(h << 4 * s for s, h in enumerate(position.foundations))
     words = np.array(
@@ -323,19 +315,13 @@ def turnings(rules: Rules, passes: int, stock: int) -> int:
     return rules.passes - passes
 
 
-def empty_table(rules: Rules, prune: int = PRUNE_ALL) -> Table:
+def empty_table(rules: Rules, prune: int = PRUNE_ALL) -> np.void:
     """A table for the rules, with no cards in it yet."""
-    return Table(
-        where=np.zeros(52, np.int64),
-        stock=np.zeros(STOCK, np.int64),
-        reserve=np.zeros(RESERVE, np.int64),
-        in_stock=np.zeros(_CHUNKS << _CHUNK, np.uint64),
-        in_reserve=np.zeros(RESERVE + 1, np.uint64),
-        reserve_top=np.zeros(RESERVE + 1, np.uint64),
-        steps=np.uint64(sum(1 << p for p in range(0, 64, rules.draw))),
-        draw=rules.draw,
-        free_draws=1,
-        partial=int(rules.partial_runs),
-        any_space=int(rules.partial_runs and rules.spaces == "any"),
-        prune=prune,
-    )
+    table = record(TABLE)
+    table["steps"] = sum(1 << p for p in range(0, 64, rules.draw))
+    table["draw"] = rules.draw
+    table["free_draws"] = 1
+    table["partial"] = rules.partial_runs
+    table["any_space"] = rules.partial_runs and rules.spaces == "any"
+    table["prune"] = prune
+    return table
