@@ -4,7 +4,7 @@ The words use 52 of their 64 bits; a position's predecessor takes 12, 12 and 8 o
 position and its slot in the index are all that a path needs. The moves themselves are found again by making every one.
 
 The index is open-addressing. Of 2^k slots each has k bits for a position's number plus one, 0 where it is free, and the
-other 32 - k for a part of the position's hash that its place does not tell: few words are read only to find others.
+other 32 - k for ``table.tag_of`` its hash.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numba.extending import intrinsic
 from cardems_solver.kernels.bits import U0, U1, mix3
 from cardems_solver.kernels.freecell_state import DECK
 from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.table import tag_of
 
 _LOW = np.uint64(0xFFF)
 _S12 = np.uint64(12)
 _S24 = np.uint64(24)
-_S32 = np.uint64(32)
 _S52 = np.uint64(52)
 
 
@@ -39,12 +39,6 @@ def put(words, n, a, b, c, before):
     words[n, 0] = a | ((p & _LOW) << _S52)
     words[n, 1] = b | (((p >> _S12) & _LOW) << _S52)
     words[n, 2] = c | ((p >> _S24) << _S52)
-
-
-@jit
-def _tag(key, mask):
-    """The part of a hash that is kept in a slot."""
-    return (key >> _S32) & ~mask
 
 
 @intrinsic
@@ -75,7 +69,7 @@ def find(slots, words, a, b, c):
     """
     mask = np.uint64(slots.size) - U1
     key = mix3(a, b, c)
-    tag = _tag(key, mask)
+    tag = tag_of(key, mask)
     i = key & mask
     while True:
         slot = np.uint64(slots[i])
@@ -92,7 +86,7 @@ def find(slots, words, a, b, c):
 def enter(slots, slot, n, a, b, c):
     """Write the position's number n into the free slot that ``find`` has found for it."""
     mask = np.uint64(slots.size) - U1
-    slots[slot] = _tag(mix3(a, b, c), mask) | np.uint64(n + 1)
+    slots[slot] = tag_of(mix3(a, b, c), mask) | np.uint64(n + 1)
 
 
 @entry

@@ -19,7 +19,7 @@ from cardems_solver.kernels.jit import entry, entry_making, jit
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ANYTHING, MOST, STOCK, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
-from cardems_solver.kernels.klondike_store import CLOSED, DISTANCE, dominated, find, path, put, rehash, words_of
+from cardems_solver.kernels.klondike_store import CLOSED, DISTANCE, dominated, enter, find, path, put, rehash, words_of
 from cardems_solver.kernels.klondike_words import PLANE, PRUNE, home_cards
 from cardems_solver.kernels.table import grown
 from cardems_solver.limits import MEMORY, Limits
@@ -104,7 +104,7 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
     weight = count[WEIGHT]
     if count[STORED] == 0:
         a, b, c = words[0, 0], words[0, 1], words[0, 2]
-        slots[-1 - find(slots, words, a, b, c)] = 1
+        enter(slots, -1 - find(slots, words, a, b, c), 0, a, b, c)
         count[STORED] = 1
         count[BLOCKS] = 1
         h = bound(a, b, c, table, order)
@@ -167,7 +167,7 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
                 slot = -1 - m
                 m = count[STORED]
                 count[STORED] += 1
-                slots[slot] = m + 1
+                enter(slots, slot, m, a, b, c)
             put(words, high, m, a, b, c, node)
             cost[m] = moves
             if home_cards(a, b, c) == PLANE:
@@ -257,7 +257,7 @@ class Search:
         """Make room for more positions, or say that the limits forbid it."""
         length = len(self.cost) + max(len(self.cost) // 16, MOST)
         more = (length - len(self.cost)) * (self.words.itemsize * 3 + self.high.itemsize + self.cost.itemsize)
-        rehashed = length * 5 > len(self.slots) * 4
+        rehashed = length * 10 > len(self.slots) * 9
         if rehashed:
             more += 2 * self.slots.nbytes
         if length >= 1 << 32 or not self.limits.allows(self.bytes + more):

@@ -1,7 +1,7 @@
 """Positions of a fewest-moves search in Klondike: three words, and the number of the position before in spare bits.
 
 The words leave 12, 6 and 6 bits free; a byte apart holds the other eight of the predecessor's number. The index is
-open-addressing, as in ``table``; positions that differ only in the stock's are neighbours in it.
+open-addressing, as in ``freecell_store``; positions that differ only in the stock's are neighbours in it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from cardems_solver.kernels.bits import U0, U1, mix3, popcount
 from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.klondike_words import DRAW, LIMITED, TAPS, passes_of, waste_size
+from cardems_solver.kernels.table import tag_of
 
 # Bits of a position's moves made: it has been expanded; all the others.
 CLOSED = np.uint16(0x8000)
@@ -46,27 +47,37 @@ def put(words, high, n, a, b, c, before):
 
 
 @jit
-def _home_slot(slots, a, b, c):
-    """Where the search for a position begins: the same for all that differ only in passes and size of the waste."""
-    return mix3(a, b & _A, c & _A) & (np.uint64(slots.size) - U1)
+def _key(a, b, c):
+    """A position's hash: the same for all that differ only in passes and size of the waste."""
+    return mix3(a, b & _A, c & _A)
 
 
 @jit
 def find(slots, words, a, b, c):
     """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
 
-    slots: uint32[2^k], position number plus one, 0 where free; words: uint64[n, 3].
+    slots: uint32[2^k], modified by ``enter`` and ``rehash`` only; words: uint64[n, 3].
     """
     mask = np.uint64(slots.size) - U1
-    i = _home_slot(slots, a, b, c)
+    key = _key(a, b, c)
+    tag = tag_of(key, mask)
+    i = key & mask
     while True:
-        node = slots[i]
-        if node == 0:
+        slot = np.uint64(slots[i])
+        if slot == U0:
             return -1 - np.int64(i)
-        n = np.int64(node) - 1
-        if words[n, 0] & _A == a and words[n, 1] & _BC == b and words[n, 2] & _BC == c:
-            return n
+        if slot & ~mask == tag:
+            n = np.int64(slot & mask) - 1
+            if words[n, 0] & _A == a and words[n, 1] & _BC == b and words[n, 2] & _BC == c:
+                return n
         i = (i + U1) & mask
+
+
+@jit
+def enter(slots, slot, n, a, b, c):
+    """Write the position's number n into the free slot that ``find`` has found for it."""
+    mask = np.uint64(slots.size) - U1
+    slots[slot] = tag_of(_key(a, b, c), mask) | np.uint64(n + 1)
 
 
 @jit
@@ -80,16 +91,19 @@ def dominated(slots, words, cost, a, b, c, moves, table):
     (``cost`` is modified in place).
     """
     mask = np.uint64(slots.size) - U1
-    i = _home_slot(slots, a, b, c)
+    key = _key(a, b, c)
+    tag = tag_of(key, mask)
+    i = key & mask
     left = popcount(~(a | b | c) & _A & table.undealt)
     waste = waste_size(c)
     passes = passes_of(b)
     while True:
-        node = slots[i]
-        if node == 0:
+        slot = np.uint64(slots[i])
+        if slot == U0:
             return False
-        n = np.int64(node) - 1
-        if words[n, 0] & _A == a and (words[n, 1] ^ b) & _A == U0 and (words[n, 2] ^ c) & _A == U0:
+        n = np.int64(slot & mask) - 1
+        same = slot & ~mask == tag and words[n, 0] & _A == a
+        if same and (words[n, 1] ^ b) & _A == U0 and (words[n, 2] ^ c) & _A == U0:
             other = np.int64((words[n, 2] >> _S52) & _LOW6)
             spare = np.int64((words[n, 1] >> _S52) & _LOW6)
             if other != waste or spare != passes:
@@ -119,10 +133,10 @@ def rehash(slots, words, count):
     mask = np.uint64(slots.size) - U1
     for n in range(count):
         a, b, c = words_of(words, n)
-        i = _home_slot(slots, a, b, c)
+        i = _key(a, b, c) & mask
         while slots[i]:
             i = (i + U1) & mask
-        slots[i] = n + 1
+        enter(slots, i, n, a, b, c)
 
 
 def path(words: np.ndarray, high: np.ndarray, goal: int) -> list[int]:

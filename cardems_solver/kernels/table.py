@@ -11,6 +11,15 @@ import numpy as np
 from cardems_solver.kernels.bits import U1, mix3
 from cardems_solver.kernels.jit import entry, jit
 
+_S32 = np.uint64(32)
+
+
+@jit
+def tag_of(key, mask):
+    """The part of a hash that its place in an index of mask + 1 = 2^k slots does not tell, in the highest 32 - k of 32
+    bits. A slot can keep it beside a position's number, so that few positions are read only to find others."""
+    return (key >> _S32) & ~mask
+
 
 @jit
 def find(slots, words, a, b, c):
