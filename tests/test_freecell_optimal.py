@@ -18,15 +18,15 @@ from cardems_solver import deals, reference
 from cardems_solver.expand import expand
 from cardems_solver.kernels import freecell_optimal, freecell_store
 from cardems_solver.kernels import freecell_state as state
-from cardems_solver.kernels.bits import U0
+from cardems_solver.kernels.bits import U0, mix3
 from cardems_solver.kernels.freecell_astar import BEST, CROWDED, LAYER, PAUSED, TOO_LONG, _put_off
 from cardems_solver.kernels.freecell_board import BOARD, FULL, home_count, spread
 from cardems_solver.kernels.freecell_bounds import fewest_aside
-from cardems_solver.kernels.freecell_clauses import KEPT, clauses
+from cardems_solver.kernels.freecell_clauses import CLAUSES, KEPT
 from cardems_solver.kernels.freecell_hitting import runs_to_hit
 from cardems_solver.kernels.freecell_relaxed import packing, send_home, set_aside, shortest_cycle
 from cardems_solver.kernels.jit import jit, jit_making, record
-from cardems_solver.kernels.table import find
+from cardems_solver.kernels.table import find, insert
 from cardems_solver.limits import MEMORY, STATES, Limits
 from cardems_solver.outcome import SOLVABLE, UNDECIDED, UNSOLVABLE
 from cardems_solver.position import EMPTY, Position
@@ -245,7 +245,7 @@ def test_the_bound_falls_by_one_a_move_at_most(metric, returns):
     rules = preset("freecell").with_options(foundation_return=returns)
     board, runs = record(BOARD), int(metric == "moves")
     for deal in range(1, 11):
-        position, room = deals.deal(deal, rules), clauses()
+        position, room = deals.deal(deal, rules), record(CLAUSES)
         layout, words = state.start(position)
         under, choices = freecell_optimal.below(position), rng.integers(0, 1 << 30, 60)
         assert _bounds_along(*words, layout, under, rules.cells, int(returns), runs, choices, board, room)
@@ -283,7 +283,7 @@ def test_the_relaxed_game_by_trying_everything(metric):
     rng = random.Random(9)
     board, runs = record(BOARD), int(metric == "moves")
     for _ in range(300):
-        position, room = naive.late_position(preset("freecell"), rng, rng.randint(12, 36)), clauses()
+        position, room = naive.late_position(preset("freecell"), rng, rng.randint(12, 36)), record(CLAUSES)
         _, words = state.start(position)
         heights, nexts = _spread(board, words, freecell_optimal.below(position), runs)
         aside = _fewest_aside(board, heights, nexts, room)
@@ -337,7 +337,7 @@ def _store(slots, words, n, a, b, c):
     slot = freecell_store.find(slots, words, a, b, c)
     if slot < 0:
         freecell_store.put(words, n, a, b, c, n // 2)
-        freecell_store.enter(slots, -1 - slot, n, a, b, c)
+        insert(slots, mix3(a, b, c), n)
     return slot
 
 

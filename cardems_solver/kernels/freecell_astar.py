@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cardems_solver.kernels.bits import U0, bit
+from cardems_solver.kernels.bits import U0, bit, mix3
 from cardems_solver.kernels.freecell_blocks import (
     ASIDE,
     AT,
@@ -44,8 +44,9 @@ from cardems_solver.kernels.freecell_bounds import refuted, within
 from cardems_solver.kernels.freecell_clauses import hold, hold_without
 from cardems_solver.kernels.freecell_moves import CARD, CELLS, COUNT, FOUNDATIONS, SOURCE, TARGET, new_code
 from cardems_solver.kernels.freecell_state import moved
-from cardems_solver.kernels.freecell_store import enter, find, look_up_soon, put, words_of
+from cardems_solver.kernels.freecell_store import find, look_up_soon, put, words_of
 from cardems_solver.kernels.jit import entry, jit
+from cardems_solver.kernels.table import insert
 
 STORED, LAYER, NEXT, AGAIN, DEEP, BEST, GOAL, EXPANDED, GENERATED, STACKED = range(10)
 """Indices into the counters of ``search``: positions stored; the layer being worked off; where the pass over it has
@@ -107,13 +108,13 @@ def _gains(board, walk, clauses, row):
     source = row[SOURCE]
     if source >= CELLS or row[TARGET] == FOUNDATIONS or aside == 0:
         return False
-    if row[COUNT] > 1:
-        cards, run = _moving(board, walk, row)
-        return not refuted(board, clauses, level, cards, run, False, aside - 1)
-    if gains[source] < 0:
-        cards, run = _moving(board, walk, row)
-        gains[source] = not refuted(board, clauses, level, cards, run, False, aside - 1)
-    return gains[source] == 1
+    if row[COUNT] == 1 and gains[source] >= 0:
+        return gains[source] == 1
+    cards, run = _moving(board, walk, row)
+    may = not refuted(board, clauses, level, cards, run, False, aside - 1)
+    if row[COUNT] == 1:
+        gains[source] = may
+    return may
 
 
 @jit
@@ -288,7 +289,7 @@ def _expand(n, pool, counts, board, walk, clauses, dive, under, game):
             if counts[STORED] == pool.words.shape[0]:
                 _wait(n, pool, dive, counts)
                 return CROWDED
-            enter(pool.slots, -1 - known, counts[STORED], a, b, c)
+            insert(pool.slots, mix3(a, b, c), counts[STORED])
             known = counts[STORED]
             counts[STORED] += 1
         put(pool.words, known, a, b, c, n)

@@ -15,7 +15,7 @@ from cardems_solver.kernels.freecell_board import FRAMES, height_of, next_rank
 from cardems_solver.kernels.freecell_hitting import LEVELS, REMEMBERED, recall
 from cardems_solver.kernels.freecell_relaxed import shortest_cycle
 from cardems_solver.kernels.freecell_state import DECK
-from cardems_solver.kernels.jit import jit, record
+from cardems_solver.kernels.jit import jit
 
 KEPT = 128
 CLAUSES = np.dtype(
@@ -37,7 +37,8 @@ CLAUSES = np.dtype(
     ]
 )
 """The clauses learned last, which of them hold, and what is known of sets that hit them (``jit.record``), modified in
-place. For positions that come from one deal only. A set of clauses is two words, a bit for each clause.
+place; all zeros before the first is learned. For positions that come from one deal only. A set of clauses is two
+words, a bit for each clause.
 
     pairs       of each clause: x1, y1, x2, y2, ..., -1 where there is none
     runs        the runs that its x are in (a run is its deepest card). Should they come to be in others, that is
@@ -56,13 +57,6 @@ place. For positions that come from one deal only. A set of clauses is two words
     memory      a set of clauses, runs that hit all of it or 0, and one more than the number that is known to be too few
     levels      see ``freecell_hitting``
 """
-
-
-def clauses() -> np.void:
-    """Room for clauses, none learned yet."""
-    room = record(CLAUSES)
-    room["pairs"] = -1
-    return room
 
 
 @jit

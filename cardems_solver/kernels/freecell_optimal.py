@@ -41,7 +41,7 @@ from cardems_solver.kernels.freecell_blocks import (
 )
 from cardems_solver.kernels.freecell_board import BOARD, home_count, spread
 from cardems_solver.kernels.freecell_bounds import fewest_aside
-from cardems_solver.kernels.freecell_clauses import clauses
+from cardems_solver.kernels.freecell_clauses import CLAUSES
 from cardems_solver.kernels.freecell_moves import CARD, TARGET, new_code
 from cardems_solver.kernels.freecell_state import destination, start
 from cardems_solver.kernels.freecell_store import path, rehash, words_of
@@ -121,7 +121,7 @@ class Search:
         self.game = np.array([rules.cells, rules.foundation_return, runs, safe, blocks], np.int64)
         self.under = below(position)
         self.board = record(BOARD)
-        self.clauses = clauses()
+        self.clauses = record(CLAUSES)
         self.walk = record(WALK)
         self.dive = np.zeros(1 << 12, np.uint32)
         self.pool = Pool(

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from cardems_solver.kernels.bits import U0, U1, mix3
 from cardems_solver.kernels.freecell_state import DECK
 from cardems_solver.kernels.jit import entry, jit
-from cardems_solver.kernels.table import tag_of
+from cardems_solver.kernels.table import insert, tag_of
 
 _LOW = np.uint64(0xFFF)
 _S12 = np.uint64(12)
@@ -63,9 +63,9 @@ def look_up_soon(slots, a, b, c):
 
 @jit
 def find(slots, words, a, b, c):
-    """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs (see ``enter``).
+    """Number of the position (a, b, c), or -1 if it is not there.
 
-    slots: uint32[2^k], modified by ``enter`` and ``rehash`` only; words: uint64[n, 3].
+    slots: uint32[2^k], see ``table.insert``; words: uint64[n, 3].
     """
     mask = np.uint64(slots.size) - U1
     key = mix3(a, b, c)
@@ -74,7 +74,7 @@ def find(slots, words, a, b, c):
     while True:
         slot = np.uint64(slots[i])
         if slot == U0:
-            return -1 - np.int64(i)
+            return -1
         if slot & ~mask == tag:
             n = np.int64(slot & mask) - 1
             if words[n, 0] & DECK == a and words[n, 1] & DECK == b and words[n, 2] & DECK == c:
@@ -82,23 +82,12 @@ def find(slots, words, a, b, c):
         i = (i + U1) & mask
 
 
-@jit
-def enter(slots, slot, n, a, b, c):
-    """Write the position's number n into the free slot that ``find`` has found for it."""
-    mask = np.uint64(slots.size) - U1
-    slots[slot] = tag_of(mix3(a, b, c), mask) | np.uint64(n + 1)
-
-
 @entry
 def rehash(slots, words, count):
     """Fill the zeroed ``slots`` (modified in place) with the first ``count`` positions."""
-    mask = np.uint64(slots.size) - U1
     for n in range(count):
         a, b, c = words_of(words, n)
-        i = mix3(a, b, c) & mask
-        while slots[i]:
-            i = (i + U1) & mask
-        enter(slots, i, n, a, b, c)
+        insert(slots, mix3(a, b, c), n)
 
 
 def path(words: np.ndarray, goal: int) -> list[int]:

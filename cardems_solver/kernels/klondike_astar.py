@@ -19,9 +19,9 @@ from cardems_solver.kernels.jit import entry, entry_making, jit
 from cardems_solver.kernels.klondike_bound import UNWINNABLE, bound
 from cardems_solver.kernels.klondike_moves import ANYTHING, MOST, STOCK, buffers, successors
 from cardems_solver.kernels.klondike_pack import pack
-from cardems_solver.kernels.klondike_store import CLOSED, DISTANCE, dominated, enter, find, path, put, rehash, words_of
+from cardems_solver.kernels.klondike_store import CLOSED, DISTANCE, dominated, find, key_of, path, put, rehash, words_of
 from cardems_solver.kernels.klondike_words import PLANE, PRUNE, home_cards
-from cardems_solver.kernels.table import grown
+from cardems_solver.kernels.table import grown, insert
 from cardems_solver.limits import MEMORY, Limits
 from cardems_solver.outcome import Step
 from cardems_solver.position import Position
@@ -104,7 +104,7 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
     weight = count[WEIGHT]
     if count[STORED] == 0:
         a, b, c = words[0, 0], words[0, 1], words[0, 2]
-        enter(slots, -1 - find(slots, words, a, b, c), 0, a, b, c)
+        insert(slots, key_of(a, b, c), 0)
         count[STORED] = 1
         count[BLOCKS] = 1
         h = bound(a, b, c, table, order)
@@ -164,10 +164,9 @@ def search(words, high, cost, slots, blocks, heads, fill, count, table, out, ord
                 postponed = min(postponed, moves + h)
                 continue
             if m < 0:
-                slot = -1 - m
                 m = count[STORED]
                 count[STORED] += 1
-                enter(slots, slot, m, a, b, c)
+                insert(slots, key_of(a, b, c), m)
             put(words, high, m, a, b, c, node)
             cost[m] = moves
             if home_cards(a, b, c) == PLANE:

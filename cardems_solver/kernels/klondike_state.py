@@ -107,13 +107,13 @@ def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> np.void:
         ValueError: a column's top card is face down.
         TooLarge: the code does not fit.
     """
-    table = np.zeros((52, 4), np.uint64)
+    deal = record(DEAL)
+    table, suits, numbers = deal["table"], deal["suits"], deal["numbers"]
     drawn = [*position.waste, *position.stock]
     for i, c in enumerate(drawn):
         table[c, STOCK_BIT] = 1 << i
     radix = 1 << len(drawn)
     code = radix - 1
-    suits = np.zeros(4, np.uint64)
     for s in range(4):
         suits[s] = radix
         code += radix * position.foundations[s]
@@ -139,7 +139,6 @@ def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> np.void:
         locked |= under_lock
         code += radix * len(stack)
         radix *= len(stack) + 1
-    numbers = np.zeros(NUMBERS, np.int64)
     numbers[RETURNS] = rules.foundation_return
     numbers[PRUNE] = prune
     numbers[DRAW] = rules.draw
@@ -154,12 +153,10 @@ def set_up(position: Position, rules: Rules, prune: int = PRUNE_ALL) -> np.void:
             radix *= rules.passes - position.passes + 1
     if radix > 1 << 64:
         raise TooLarge("this position has more states than 64 bits can number")
-    order = np.full(52, -1, np.int64)
-    order[: len(drawn)] = drawn
+    deal["order"] = -1
+    deal["order"][: len(drawn)] = drawn
     nexts = _mask(4 * position.foundations[s] + s for s in range(4))
-    words = np.array([visible, locked, nexts, _mask(drawn), code, foot], np.uint64)
-    deal = record(DEAL)
-    deal["table"], deal["suits"], deal["order"], deal["numbers"], deal["words"] = table, suits, order, numbers, words
+    deal["words"] = np.array([visible, locked, nexts, _mask(drawn), code, foot], np.uint64)
     return deal
 
 

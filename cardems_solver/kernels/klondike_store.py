@@ -11,7 +11,7 @@ import numpy as np
 from cardems_solver.kernels.bits import U0, U1, mix3, popcount
 from cardems_solver.kernels.jit import entry, jit
 from cardems_solver.kernels.klondike_words import DRAW, LIMITED, TAPS, passes_of, waste_size
-from cardems_solver.kernels.table import tag_of
+from cardems_solver.kernels.table import insert, tag_of
 
 # Bits of a position's moves made: it has been expanded; all the others.
 CLOSED = np.uint16(0x8000)
@@ -47,37 +47,30 @@ def put(words, high, n, a, b, c, before):
 
 
 @jit
-def _key(a, b, c):
+def key_of(a, b, c):
     """A position's hash: the same for all that differ only in passes and size of the waste."""
     return mix3(a, b & _A, c & _A)
 
 
 @jit
 def find(slots, words, a, b, c):
-    """Number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
+    """Number of the position (a, b, c), or -1 if it is not there.
 
-    slots: uint32[2^k], modified by ``enter`` and ``rehash`` only; words: uint64[n, 3].
+    slots: uint32[2^k], see ``table.insert``; words: uint64[n, 3].
     """
     mask = np.uint64(slots.size) - U1
-    key = _key(a, b, c)
+    key = key_of(a, b, c)
     tag = tag_of(key, mask)
     i = key & mask
     while True:
         slot = np.uint64(slots[i])
         if slot == U0:
-            return -1 - np.int64(i)
+            return -1
         if slot & ~mask == tag:
             n = np.int64(slot & mask) - 1
             if words[n, 0] & _A == a and words[n, 1] & _BC == b and words[n, 2] & _BC == c:
                 return n
         i = (i + U1) & mask
-
-
-@jit
-def enter(slots, slot, n, a, b, c):
-    """Write the position's number n into the free slot that ``find`` has found for it."""
-    mask = np.uint64(slots.size) - U1
-    slots[slot] = tag_of(_key(a, b, c), mask) | np.uint64(n + 1)
 
 
 @jit
@@ -91,7 +84,7 @@ def dominated(slots, words, cost, a, b, c, moves, table):
     (``cost`` is modified in place).
     """
     mask = np.uint64(slots.size) - U1
-    key = _key(a, b, c)
+    key = key_of(a, b, c)
     tag = tag_of(key, mask)
     i = key & mask
     left = popcount(~(a | b | c) & _A & table.undealt)
@@ -130,13 +123,9 @@ def draws(waste, then, left, passes, spare, table):
 @entry
 def rehash(slots, words, count):
     """Fill the zeroed ``slots`` (modified in place) with the first ``count`` positions."""
-    mask = np.uint64(slots.size) - U1
     for n in range(count):
         a, b, c = words_of(words, n)
-        i = _key(a, b, c) & mask
-        while slots[i]:
-            i = (i + U1) & mask
-        enter(slots, i, n, a, b, c)
+        insert(slots, key_of(a, b, c), n)
 
 
 def path(words: np.ndarray, high: np.ndarray, goal: int) -> list[int]:

@@ -22,6 +22,19 @@ def tag_of(key, mask):
 
 
 @jit
+def insert(slots, key, n):
+    """Write a position's number n into an index that keeps tags (``tag_of``) and does not have it yet.
+
+    slots: uint32[2^k], modified in place; key: the position's hash.
+    """
+    mask = np.uint64(slots.size) - U1
+    i = key & mask
+    while slots[i]:
+        i = (i + U1) & mask
+    slots[i] = tag_of(key, mask) | np.uint64(n + 1)
+
+
+@jit
 def find(slots, words, a, b, c):
     """Pool number of the position (a, b, c), or ``-1 - slot`` with the free slot where it belongs.
 
